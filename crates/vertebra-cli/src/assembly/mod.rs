@@ -236,6 +236,7 @@ fn build<A: Approver>(
     let bash = Bash { sandbox, outputs, reading: Some(reading::reading(&ground)), ..Bash::in_dir(&folder) };
     let lift = bash.lift();
     rules.sandboxed(&lift);
+    let files = files.granted_by(&lift);
 
     let mut builder = Agent::builder(models.clone());
     builder

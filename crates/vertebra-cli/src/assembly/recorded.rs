@@ -17,7 +17,7 @@ use super::{Brought, Parts, Settled, Trust, World, build, folder, from_options, 
 use crate::{chat::ModelSwitch, options::AgentOptions};
 
 /// The properties of a recorded session that its replay needs.
-pub(crate) struct Recorded {
+pub(crate) struct Recorded<'l> {
     model: ModelId,
     /// The MCP tools that were used.
     tools: BTreeSet<Arc<str>>,
@@ -25,11 +25,12 @@ pub(crate) struct Recorded {
     chat: bool,
     /// What people granted at questions, such as rules.
     grants: BTreeSet<String>,
+    lines: &'l [Entry],
 }
 
-impl Recorded {
+impl<'l> Recorded<'l> {
     /// Reads them from the facts of the session.
-    pub(crate) fn of(lines: &[Entry]) -> anyhow::Result<Self> {
+    pub(crate) fn of(lines: &'l [Entry]) -> anyhow::Result<Self> {
         let model = lines.iter().find_map(|line| match &line.what {
             What::SessionBegan { model, .. } => Some(model.clone()),
             _ => None,
@@ -48,14 +49,14 @@ impl Recorded {
                 _ => {}
             }
         }
-        Ok(Self { model, tools, chat, grants })
+        Ok(Self { model, tools, chat, grants, lines })
     }
 }
 
 /// Assembles the agent as `run` does, or with the policy of one file instead of all levels. It looks for no model and starts
 /// no server.
 pub(crate) fn replayed(
-    recorded: Recorded,
+    recorded: Recorded<'_>,
     options: &AgentOptions,
     file: Option<&Path>,
     world: &World,
@@ -84,7 +85,7 @@ pub(crate) fn replayed(
             (settled, files)
         }
     };
-    let Recorded { model, tools, chat, grants } = recorded;
+    let Recorded { model, tools, chat, grants, lines } = recorded;
     let PermissionSettings { allow, folders, .. } = &mut settled.settings.permissions;
     // A rule that was saved during the session was not in force before: it takes effect where it was added.
     for rules in std::iter::once(allow).chain(folders.iter_mut().map(|(_, allow)| allow)) {
@@ -105,6 +106,7 @@ pub(crate) fn replayed(
         outputs: None,
     };
     let assembled = build(parts, options, &world, |rules, _, _| Some(Nobody(rules.clone())))?;
+    assembled.rules.recall_modes(lines);
     if chat {
         ModelSwitch::new(&assembled.agent, assembled.models)?;
     }

@@ -43,9 +43,7 @@ impl Past {
     /// Says what the session was granted before, and still holds.
     pub(crate) fn granted(session: &Session, lift: &Lift, desk: &mut Desk) {
         if let Some(granted) = lift.granted(session.id()) {
-            desk.note(&format!(
-                "still granted to commands in this session: {granted}; change it with /sandbox in a chat"
-            ));
+            desk.note(&format!("still granted in this session: {granted}; change it with /sandbox in a chat"));
         }
     }
 

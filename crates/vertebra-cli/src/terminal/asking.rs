@@ -76,7 +76,7 @@ impl Approver for Inline {
         let gone = || Decision::Deny { reason: "the terminal was closed".to_owned() };
         let (answer, decided) = oneshot::channel();
         let question = Question::about(approval, Some(&self.rules)).await;
-        let question = question.lifting(Some(&self.lift)).colour(self.colour);
+        let question = question.lifting(Some(&self.lift)).await.colour(self.colour);
         match self.desk.send(Asked { question, answer, may_wait: self.may_wait }).await {
             Ok(()) => decided.await.unwrap_or_else(|_| gone()),
             Err(_) => gone(),
@@ -216,7 +216,7 @@ impl Asking {
             Key::Backspace => return Step::NotForIt(self, key),
             _ => return Step::Open(self),
         };
-        let choice = self.question.choices().into_iter().find(|choice| choice.key == letter);
+        let choice = self.question.choices().into_iter().find(|choice| choice.is_chosen_by(letter));
         match (letter, choice) {
             ('v' | ' ', _) if !self.unseen.is_empty() => {
                 surface.write(&self.unseen.pop_front().unwrap_or_default());
@@ -344,8 +344,8 @@ impl Asking {
         let (opens, others): (Vec<_>, Vec<_>) =
             self.question.choices().into_iter().partition(|choice| matches!(choice.key, '+' | '*'));
         if !opens.is_empty() {
-            let why = if self.question.lacks_network() { "runs without network   " } else { "" };
-            let row = Row::default().with(DIM, why);
+            let why = self.question.lacks_network().map(|limit| format!("{limit}   "));
+            let row = Row::default().with(DIM, why.unwrap_or_default());
             let offer = |row, choice: &Choice| key(row, &choice.key.to_string(), &format!("yes, {}", choice.label));
             rows.push(opens.iter().fold(row, offer));
         }

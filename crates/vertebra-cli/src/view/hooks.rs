@@ -27,9 +27,10 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// A question and its answer.
+    /// A question and its answer. The names of built-in hooks say nothing to a person.
     pub(crate) fn answered(asked_by: &str, reason: &str, answer: &str) -> Self {
-        let text = format!("{} asked: {} → {}", on_one_line(asked_by), short(reason), short(answer));
+        let by = if asked_by.contains('/') { String::new() } else { format!("{} ", on_one_line(asked_by)) };
+        let text = format!("{by}asked: {} → {}", short(reason), short(answer));
         Self { style: YELLOW, mark: "?", text }
     }
 

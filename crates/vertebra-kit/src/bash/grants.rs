@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sandbox::Network;
+use super::sandbox::{Network, Networks};
 use crate::is_protected;
 
 /// The metadata under which a session keeps what it was granted, so that it holds when the session is resumed.
@@ -24,9 +24,15 @@ pub struct Granted {
     pub network: Network,
     /// Ports of this machine's loopback interface that commands can connect to.
     pub ports: BTreeSet<u16>,
-    /// Protected paths, and folders outside of the working folder, that commands can change.
+    /// Folders outside of the working folder that file tools can read. Commands can read most of them anyway.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub read: BTreeSet<PathBuf>,
+    /// Protected paths, and folders outside of the working folder, that commands and file tools can change.
     pub write: BTreeSet<PathBuf>,
 }
+
+/// How a grant is recorded with the answer of a person. No rule is written like this.
+const RECORDED: &str = "grant ";
 
 impl Granted {
     /// Returns whether it grants nothing.
@@ -39,8 +45,31 @@ impl Granted {
     pub fn and(mut self, other: Self) -> Self {
         self.network = self.network.and(other.network);
         self.ports.extend(other.ports);
+        self.read.extend(other.read);
         self.write.extend(other.write);
         self
+    }
+
+    /// Returns whether file tools can read what has this path.
+    pub(crate) fn reads(&self, path: &Path) -> bool {
+        self.writes(path) || self.read.iter().any(|held| path.starts_with(held))
+    }
+
+    /// Returns whether commands and file tools can change what has this path. A folder is granted without the protected names
+    /// in it.
+    pub(crate) fn writes(&self, path: &Path) -> bool {
+        let holds = |below: &Path| !is_protected(&below.to_string_lossy());
+        self.write.iter().any(|held| path.strip_prefix(held).is_ok_and(holds))
+    }
+
+    /// Returns how it is recorded with an answer.
+    pub(crate) fn recorded(&self) -> Option<String> {
+        Some(format!("{RECORDED}{}", serde_json::to_string(self).ok()?))
+    }
+
+    /// Returns what was recorded like this.
+    pub(crate) fn from_record(text: &str) -> Option<Self> {
+        serde_json::from_str(text.strip_prefix(RECORDED)?).ok()
     }
 
     /// Returns what of this is not in another one.
@@ -48,15 +77,11 @@ impl Granted {
     pub fn beyond(&self, held: &Self) -> Self {
         let network = if held.network.includes(&self.network) { Network::Off } else { self.network.clone() };
         let ports = |port: &&u16| !held.ports.contains(port);
-        // A folder outside was granted without the protected names in it.
-        let holds = |held: &Path, path: &Path| {
-            path.strip_prefix(held).is_ok_and(|below| !is_protected(&below.to_string_lossy()))
-        };
-        let write = |path: &&PathBuf| !held.write.iter().any(|held| holds(held, path));
         Self {
             network,
             ports: self.ports.iter().filter(ports).copied().collect(),
-            write: self.write.iter().filter(write).cloned().collect(),
+            read: self.read.iter().filter(|path| !held.reads(path)).cloned().collect(),
+            write: self.write.iter().filter(|path| !held.writes(path)).cloned().collect(),
         }
     }
 }
@@ -71,6 +96,7 @@ impl fmt::Display for Granted {
             Network::On => vec!["network access to all hosts, private ones included".to_owned()],
         };
         parts.extend(self.ports.iter().map(|port| format!("port {port} of this machine")));
+        parts.extend(self.read.iter().map(|path| format!("reading {}", path.display())));
         parts.extend(self.write.iter().map(|path| format!("changes of {}", path.display())));
         match parts.split_last() {
             None => f.write_str("nothing"),
@@ -85,7 +111,11 @@ impl fmt::Display for Granted {
 /// The tool tells with each result what its session was granted, and a hook keeps it in the state of the session. So a
 /// session that is resumed or replayed has the same grants, and its subagents share them.
 #[derive(Debug, Clone, Default)]
-pub struct Grants(Arc<Mutex<HashMap<String, Session>>>);
+pub struct Grants {
+    sessions: Arc<Mutex<HashMap<String, Session>>>,
+    /// The private networks of the sessions.
+    pub(super) networks: Arc<Networks>,
+}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -94,6 +124,22 @@ struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
     granted: Granted,
+    /// The network that a person opened to single commands. It is not recorded.
+    #[serde(skip)]
+    once: Network,
+    /// What calls ask for, by the fingerprint of their arguments, until a person has answered.
+    #[serde(skip)]
+    asked: HashMap<String, Granted>,
+}
+
+/// How many calls of a session are known that ask for more.
+const MAX_ASKED: usize = 64;
+
+impl Session {
+    /// Whether the record keeps anything of it.
+    fn is_noted(&self) -> bool {
+        self.network.is_some() || !self.granted.is_empty()
+    }
 }
 
 impl Grants {
@@ -101,8 +147,8 @@ impl Grants {
     pub(super) fn held(&self, session: &str, all: Granted) -> Granted {
         match self.sessions().get(session) {
             None => all,
-            Some(Session { network: None, granted }) => all.and(granted.clone()),
-            Some(Session { network: Some(network), granted }) => {
+            Some(Session { network: None, granted, .. }) => all.and(granted.clone()),
+            Some(Session { network: Some(network), granted, .. }) => {
                 Granted { network: network.clone(), ports: BTreeSet::new(), ..all }.and(granted.clone())
             }
         }
@@ -132,27 +178,59 @@ impl Grants {
     /// Returns what a session was granted besides, in words, if it was granted anything.
     pub(super) fn told(&self, session: &str) -> Option<String> {
         let sessions = self.sessions();
-        let Session { network, granted } = sessions.get(session)?;
+        let Session { network, granted, .. } = sessions.get(session)?;
         let all = Granted { network: network.clone().unwrap_or_default(), ..Granted::default() }.and(granted.clone());
         (!all.is_empty()).then(|| all.to_string())
     }
 
     /// Returns what the record of a session keeps, if the session was granted anything.
     pub(super) fn noted(&self, session: &str) -> Option<Value> {
-        serde_json::to_value(self.sessions().get(session)?).ok()
+        let sessions = self.sessions();
+        serde_json::to_value(sessions.get(session).filter(|session| session.is_noted())?).ok()
+    }
+
+    /// Remembers that a person opened the network to one command of a session.
+    pub(super) fn add_once(&self, session: &str, network: Network) {
+        let mut sessions = self.sessions();
+        let once = &mut sessions.entry(session.to_owned()).or_default().once;
+        *once = std::mem::take(once).and(network);
+    }
+
+    /// Returns whether a person opened this network to a command of a session before.
+    pub(super) fn was_once(&self, session: &str, network: &Network) -> bool {
+        self.sessions().get(session).is_some_and(|session| session.once.includes(network))
+    }
+
+    /// Remembers what a call asks for, so that a person can grant it to the whole session.
+    pub(crate) fn ask(&self, session: &str, digest: String, more: Granted) {
+        let mut sessions = self.sessions();
+        let asked = &mut sessions.entry(session.to_owned()).or_default().asked;
+        if asked.len() >= MAX_ASKED {
+            asked.clear();
+        }
+        asked.insert(digest, more);
+    }
+
+    /// Returns what a call asks for, if that is known.
+    pub(super) fn asked(&self, session: &str, digest: &str) -> Option<Granted> {
+        self.sessions().get(session)?.asked.get(digest).cloned()
     }
 
     /// Takes what was recorded, unless more is known about the session. Paths that may not be granted any more are left out.
-    pub(super) fn restore(&self, session: &str, noted: &Value, may_be_written: impl Fn(&PathBuf) -> bool) {
+    pub(super) fn restore(&self, session: &str, noted: &Value, may_be_granted: impl Fn(&PathBuf) -> bool) {
         let mut sessions = self.sessions();
-        if let (false, Ok(mut noted)) = (sessions.contains_key(session), Session::deserialize(noted)) {
-            noted.granted.write.retain(may_be_written);
-            sessions.insert(session.to_owned(), noted);
+        if let (false, Ok(mut noted)) =
+            (sessions.get(session).is_some_and(Session::is_noted), Session::deserialize(noted))
+        {
+            noted.granted.write.retain(&may_be_granted);
+            noted.granted.read.retain(&may_be_granted);
+            let session = sessions.entry(session.to_owned()).or_default();
+            (session.network, session.granted) = (noted.network, noted.granted);
         }
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,15 +243,19 @@ mod tests {
         let wanted = Granted {
             network: Network::Domains(["crates.io".parse().expect("a domain")].into()),
             ports: [5432, 80].into(),
+            read: ["/srv/www/logs".into(), "/usr/share/doc".into()].into(),
             write: ["/srv/www".into(), "/proj/.vscode/settings.json".into()].into(),
         };
         assert_eq!(
             wanted.to_string(),
-            "network access to crates.io, port 80 of this machine, port 5432 of this machine, changes of \
-             /proj/.vscode/settings.json and changes of /srv/www"
+            "network access to crates.io, port 80 of this machine, port 5432 of this machine, reading \
+             /srv/www/logs, reading /usr/share/doc, changes of /proj/.vscode/settings.json and changes of /srv/www"
         );
-        let held = Granted { network: Network::Public, ports: [80].into(), write: ["/proj/.vscode".into()].into() };
-        assert_eq!(wanted.beyond(&held).to_string(), "port 5432 of this machine and changes of /srv/www");
+        let write = ["/proj/.vscode".into(), "/usr/share".into()].into();
+        let held = Granted { network: Network::Public, ports: [80].into(), write, ..Granted::default() };
+        let beyond = "port 5432 of this machine, reading /srv/www/logs and changes of /srv/www";
+        assert_eq!(wanted.beyond(&held).to_string(), beyond);
+        assert_eq!(wanted.recorded().and_then(|text| Granted::from_record(&text)), Some(wanted.clone()));
         assert!(wanted.beyond(&wanted).is_empty());
         assert_eq!(Granted::default().to_string(), "nothing");
     }
@@ -185,7 +267,7 @@ mod tests {
         grants.add("a", Granted { network: Network::Public, ..Granted::default() });
         let held = |session| grants.held(session, Granted::default());
         let on = || Granted { network: Network::On, ports: [5].into(), ..Granted::default() };
-        assert_eq!(held("a"), Granted { network: Network::Public, ports: [1].into(), write: [].into() });
+        assert_eq!(held("a"), Granted { network: Network::Public, ports: [1].into(), ..Granted::default() });
         assert!(held("b").is_empty());
         grants.set_network("a", Network::Off);
         assert!(grants.held("a", on()).is_empty(), "less than in the settings");
@@ -202,7 +284,8 @@ mod tests {
         let noted = grants.noted("a").expect("something");
         let later = Grants::default();
         later.restore("a", &noted, |path| path.ends_with("a"));
-        let expected = Granted { network: domain(), ports: [1].into(), write: ["/a".into()].into() };
+        let expected =
+            Granted { network: domain(), ports: [1].into(), write: ["/a".into()].into(), ..Granted::default() };
         assert_eq!(later.held("a", Granted::default()), expected);
         later.set_network("a", Network::Off);
         later.restore("a", &noted, |_| true);

@@ -12,7 +12,8 @@ use super::{
     Bash, TOOL,
     grants::Granted,
     needs::{Needs, may_be_granted},
-    sandbox::{Need, Network, NetworkAccess, Sandbox, expanded, resolved},
+    packages,
+    sandbox::{Fixed, Need, Network, NetworkAccess, Sandbox, expanded, resolved},
 };
 
 /// A handle to the rights of commands. Get it from [`Bash::lift`] before the tool is installed.
@@ -32,27 +33,71 @@ impl Lift {
         self.0.sandbox.need != Need::Off
     }
 
-    /// Returns whether a call would run without network although a person could grant it.
-    pub fn lacks_network(&self, approval: &Approval) -> bool {
-        self.wanted(approval).is_some_and(|wanted| wanted.is_empty())
-            && self.network(&approval.at.run.session_id) == Network::Off
+    /// Returns the network that a person would open to a command that asks for none: the registries of its package managers
+    /// if they are known, else all public hosts. Without network namespaces there are no lists of domains.
+    pub async fn usual_network(&self, approval: &Approval) -> Network {
+        let command = approval.args.text("command").filter(|_| &*approval.tool == TOOL);
+        let found = command.filter(|_| self.is_on()).and_then(|command| self.registries(command));
+        match found {
+            Some(found) if self.0.private_network(&approval.at.run.session_id).await.is_ok() => found,
+            Some(_) | None => Network::Public,
+        }
     }
 
-    /// Returns what a person could grant to the session of a call: the network and the ports that the call asks for, or all
-    /// public hosts if it asks for none.
-    pub fn offered(&self, approval: &Approval) -> Option<Granted> {
+    /// Returns whether the commands of a session reach what this one fetches, as far as that is known.
+    pub(crate) fn reaches(&self, session: &str, command: &str) -> bool {
+        let held = self.network(session);
+        held != Network::Off
+            && (held.includes(&Network::Public) || self.registries(command).is_none_or(|wanted| held.includes(&wanted)))
+    }
+
+    fn registries(&self, command: &str) -> Option<Network> {
+        packages::registries(
+            command,
+            &self.0.environment.variables(),
+            self.0.folder.as_deref().unwrap_or(Path::new(".")),
+        )
+    }
+
+    /// Returns in words how the sandbox limits the network of a command, if a person could open the
+    /// [usual](Self::usual_network) one.
+    pub fn lacks_network(&self, approval: &Approval, usual: &Network) -> Option<String> {
+        let asks_for_none = &*approval.tool == TOOL && self.wanted(approval).is_some_and(|wanted| wanted.is_empty());
+        let held = self.network(&approval.at.run.session_id);
+        match &held {
+            _ if !asks_for_none || self.0.sandbox.fixed.network => None,
+            Network::Off => Some("runs without network".to_owned()),
+            Network::Domains(_) if *usual != Network::Public && !held.includes(usual) => {
+                Some(format!("reaches only {held}"))
+            }
+            Network::Domains(_) | Network::Public | Network::On => None,
+        }
+    }
+
+    /// Returns what a person could grant to the session of a call: what the call asks for, or the usual network if it is a
+    /// command that asks for nothing.
+    pub fn offered(&self, approval: &Approval, usual: &Network) -> Option<Granted> {
         let mut offered = self.wanted(approval)?;
         if offered.is_empty() {
-            offered.network = Network::Public;
+            offered.network = usual.clone();
+        }
+        let Fixed { network, write } = self.0.sandbox.fixed;
+        if network {
+            (offered.network, offered.ports) = (Network::Off, [].into());
+        }
+        if write {
+            offered.write.clear();
         }
         let missing = offered.beyond(&self.0.held(&approval.at.run.session_id));
         (!missing.is_empty()).then_some(missing)
     }
 
-    /// The network and the ports that a call asks for. Nothing if no person can grant any.
+    /// What a call asks for. `None` if no person can grant anything to it.
     fn wanted(&self, approval: &Approval) -> Option<Granted> {
-        let sandbox = &self.0.sandbox;
-        if &*approval.tool != TOOL || sandbox.need == Need::Off || sandbox.fixed.network {
+        if let Some(asked) = self.0.grants.asked(&approval.at.run.session_id, &approval.digest) {
+            return Some(asked);
+        }
+        if &*approval.tool != TOOL || self.0.sandbox.need == Need::Off {
             return None;
         }
         let needs = approval.args.get("needs").cloned().unwrap_or_default();
@@ -62,16 +107,53 @@ impl Lift {
         serde_json::from_value::<Needs>(needs).ok()?.outside()
     }
 
-    /// Returns the arguments of a call with a wish for network.
-    pub fn with_network(args: &Args) -> Args {
+    /// Returns the arguments of a call with a wish for this network.
+    pub(crate) fn with_network(args: &Args, network: &Network) -> Args {
         let mut args = args.clone();
         let mut needs = args.get("needs").cloned().unwrap_or_default();
         if !needs.is_object() {
             needs = json!({});
         }
-        needs["network"] = json!(true);
+        match network {
+            Network::Domains(domains) => needs["domains"] = domains.iter().map(ToString::to_string).collect(),
+            Network::Off | Network::Public | Network::On => needs["network"] = json!(true),
+        }
         args.set("needs", needs);
         args
+    }
+
+    /// Remembers that a person opened the network to one command of a session.
+    pub(crate) fn opened_once(&self, session: &str, network: Network) {
+        self.0.grants.add_once(session, network);
+    }
+
+    /// Returns whether a person opened this network to a command of a session before.
+    pub(crate) fn was_opened(&self, session: &str, network: &Network) -> bool {
+        self.0.grants.was_once(session, network)
+    }
+
+    /// Returns what commands and file tools of a session may use besides the working folder.
+    pub(crate) fn held(&self, session: &str) -> Granted {
+        let mut held = self.0.held(session);
+        let (variables, folder) = (self.0.environment.variables(), self.0.folder.clone().unwrap_or_default());
+        let named = self.0.sandbox.write.iter();
+        let named = named.filter_map(|path| expanded(path, variables.folder("HOME").as_deref(), &folder));
+        held.write.extend(named.map(|path| resolved(&path)));
+        held
+    }
+
+    /// Remembers which folders outside a call of a file tool asks for, if a person can grant all of them.
+    pub(crate) fn ask(&self, session: &str, digest: String, more: Granted) {
+        let (variables, folder) = (self.0.environment.variables(), self.0.folder.clone().unwrap_or_default());
+        let may = |path: &PathBuf| may_be_granted(&self.0, path, &folder, &variables).is_ok();
+        if more.read.iter().chain(&more.write).all(may) {
+            self.0.grants.ask(session, digest, more);
+        }
+    }
+
+    /// Returns what the record of a session keeps, if the session was granted anything.
+    pub(crate) fn noted(&self, session: &str) -> Option<Value> {
+        self.0.grants.noted(session)
     }
 
     /// Returns how far the commands of a session reach through the network.
@@ -103,7 +185,7 @@ impl Lift {
     }
 
     /// Takes up what a session was granted before it was resumed.
-    pub(super) fn restore(&self, session: &str, noted: &Value) {
+    pub(crate) fn restore(&self, session: &str, noted: &Value) {
         let (variables, folder) = (self.0.environment.variables(), self.0.folder.clone().unwrap_or_default());
         let may = |path: &PathBuf| may_be_granted(&self.0, path, &folder, &variables).is_ok();
         self.0.grants.restore(session, noted, may);
@@ -143,6 +225,10 @@ impl Lift {
             Network::On => "on: all hosts, private ones included (not the ports of this machine)".to_owned(),
         };
         let mut lines = vec![("network", network), ("writes", write.join(", "))];
+        if !held.read.is_empty() {
+            let read: Vec<String> = held.read.iter().map(|path| shown(path)).collect();
+            lines.push(("file tools also read", read.join(", ")));
+        }
         if !held.ports.is_empty() {
             let ports: Vec<String> = held.ports.iter().map(u16::to_string).collect();
             lines.push(("ports of this machine", ports.join(", ")));

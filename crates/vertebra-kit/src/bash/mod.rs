@@ -55,7 +55,7 @@ pub(crate) use needs::ASKS_FOR;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;
-pub(crate) use place::{here, is_sandbox_required, require_sandbox};
+pub(crate) use place::{Remember, here, is_sandbox_required, require_sandbox};
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use report::STDERR;
@@ -171,7 +171,7 @@ impl Capability for Bash {
             self.policy().install(kit);
         }
         let lift = self.lift();
-        kit.add_hook(AfterToolUse.tool(TOOL), place::Remember(lift.clone())).named("bash/cwd");
+        kit.add_hook(AfterToolUse.tool(TOOL), Remember(lift.clone())).named("bash/cwd");
         kit.watch(SessionStart, async move |cx| {
             if let Some(noted) = cx.state().metadata().get(grants::GRANTED) {
                 lift.restore(&cx.at.run.session_id, noted);
@@ -185,16 +185,16 @@ impl Capability for Bash {
                 .named("bash/outputs")
                 .reach(Reach::Own);
         }
-        let (networks, background) = (Arc::new(sandbox::Networks::default()), Arc::new(Background::default()));
-        let (kept, grants, commands) = (networks.clone(), self.grants.clone(), background.clone());
+        let background = Arc::new(Background::default());
+        let (grants, commands) = (self.grants.clone(), background.clone());
         kit.watch(SessionEnd, async move |cx| {
             commands.forget(&cx.at.run.session_id);
-            kept.forget(&cx.at.run.session_id);
+            grants.networks.forget(&cx.at.run.session_id);
             grants.clear(&cx.at.run.session_id);
             Ok(())
         })
         .named("bash/network");
         kit.tool(BackgroundTool { bash: self.clone(), background: background.clone() });
-        kit.tool(tool::BashTool::new(self, networks, background));
+        kit.tool(tool::BashTool::new(self, background));
     }
 }

@@ -126,7 +126,7 @@ impl Needs {
                 Ok(()) => {}
             }
         }
-        Ok(Granted { network, ports: self.ports.iter().copied().collect(), write })
+        Ok(Granted { network, ports: self.ports.iter().copied().collect(), write, ..Granted::default() })
     }
 }
 

@@ -1,20 +1,25 @@
-//! Package managers: one table of where each of them keeps what it downloads, and how each of them is told of a proxy.
+//! Package managers: tables of where each of them downloads from and keeps what it downloads, and how each of them is told
+//! of a proxy.
 //!
 //! What an agent's command writes into a cache would run in the person's next build. So commands see the person's caches
 //! with a layer of their own on top, where mounts are available: they read what is there, and what they write goes to the
 //! layer. Elsewhere, and where the person has no such cache, a variable leads to a cache of their own.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs,
     os::unix::fs::DirBuilderExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
+
+use vertebra::shell::simple_commands;
 
 use super::{
     environment::Variables,
-    sandbox::{Layers, Over},
+    sandbox::{Domain, Layers, Network, Over},
 };
+use crate::permissions::fetched_by;
 
 /// Hosts that are reached without the proxy.
 const LOCAL: &str = "localhost,127.0.0.1,::1,0.0.0.0";
@@ -59,6 +64,105 @@ const MANAGERS: &[Manager] = &[
     manager("bundler", "BUNDLE_USER_CACHE", ".bundle/cache"),
     manager("ccache", "CCACHE_DIR", "cache:ccache"),
 ];
+
+/// Where package managers download from, unless they are told otherwise.
+struct Registry {
+    programs: &'static [&'static str],
+    domains: &'static [&'static str],
+    /// Variables that name another place.
+    variables: &'static [&'static str],
+    /// Files that may name another place: absolute, or in the home folder or the working folder.
+    files: &'static [&'static str],
+    /// What such a file then says.
+    says: &'static [&'static str],
+}
+
+const REGISTRIES: &[Registry] = &[
+    Registry {
+        programs: &["cargo"],
+        domains: &["crates.io"],
+        variables: &["CARGO_REGISTRY_DEFAULT"],
+        files: &[".cargo/config.toml", ".cargo/config"],
+        says: &["[source", "[registr"],
+    },
+    Registry {
+        programs: &["bun", "npm", "pnpm", "yarn"],
+        domains: &["registry.npmjs.org", "registry.yarnpkg.com"],
+        variables: &["npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER"],
+        files: &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"],
+        says: &["registry"],
+    },
+    Registry {
+        programs: &["pip", "pip3", "pipx", "poetry", "python", "uv"],
+        domains: &["pypi.org", "files.pythonhosted.org"],
+        variables: &["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL"],
+        files: &[
+            "/etc/pip.conf",
+            ".config/pip/pip.conf",
+            ".pip/pip.conf",
+            ".config/uv/uv.toml",
+            "uv.toml",
+            "pyproject.toml",
+            "requirements.txt",
+        ],
+        says: &["index-url", "index_url", "[[index", "[[tool.uv.index", "[[tool.poetry.source", "git+"],
+    },
+    Registry {
+        programs: &["go"],
+        domains: &["proxy.golang.org", "sum.golang.org"],
+        variables: &["GOPROXY"],
+        files: &[".config/go/env"],
+        says: &["GOPROXY"],
+    },
+    Registry {
+        programs: &["bundle", "gem"],
+        domains: &["rubygems.org"],
+        variables: &[],
+        files: &[".gemrc", ".bundle/config"],
+        says: &["sources", "BUNDLE_MIRROR"],
+    },
+];
+
+/// Options that name another place.
+const ELSEWHERE: &[&str] =
+    &["--registry", "--index", "--extra-index", "--default-index", "--source", "--find-links", "-i"];
+
+/// The largest file that is looked into.
+const MOST_BYTES: u64 = 256 * 1024;
+
+impl Registry {
+    /// Whether the person's or the project's settings may name another place.
+    fn is_elsewhere(&self, variables: &Variables, folder: &Path) -> bool {
+        let says = |path: PathBuf| {
+            let text = fs::metadata(&path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
+            let text = text.and_then(|_| fs::read_to_string(path).ok()).unwrap_or_default();
+            self.says.iter().any(|words| text.contains(words))
+        };
+        let folders = || [variables.folder("HOME"), Some(folder.to_owned())].into_iter().flatten();
+        self.variables.iter().any(|name| variables.0.contains_key(OsStr::new(name)))
+            || self.files.iter().any(|file| folders().any(|folder| says(folder.join(file))))
+    }
+}
+
+/// The registries that a command downloads from, if all that it is known to fetch comes from known ones.
+pub(super) fn registries(command: &str, variables: &Variables, folder: &Path) -> Option<Network> {
+    let mut domains = BTreeSet::new();
+    // One command alone is not listed.
+    let mut commands = simple_commands(command);
+    commands.extend(commands.is_empty().then(|| command.to_owned()));
+    for simple in commands {
+        let Some(fetches) = fetched_by(&simple) else { continue };
+        let program = fetches.split(' ').next().unwrap_or_default();
+        let registry = REGISTRIES.iter().find(|registry| registry.programs.contains(&program))?;
+        let leads = |word: &str| word.contains("://") || ELSEWHERE.iter().any(|option| word.starts_with(option));
+        if simple.split(' ').any(leads) || registry.is_elsewhere(variables, folder) {
+            return None;
+        }
+        let known = registry.domains.iter().filter(|name| program == "yarn" || !name.contains("yarn"));
+        domains.extend(known.filter_map(|name| name.parse::<Domain>().ok()));
+    }
+    (!domains.is_empty()).then_some(Network::Domains(domains))
+}
 
 /// The caches of commands.
 pub(super) struct Caches {
@@ -154,5 +258,40 @@ pub(super) fn set(variables: &mut Variables, more: impl IntoIterator<Item = (OsS
             }
             None => _ = variables.0.insert(name, value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_managers_download_from_known_registries_unless_settings_or_options_name_others() {
+        let home = tempfile::tempdir().expect("a folder");
+        let project = tempfile::tempdir().expect("a folder");
+        let variables = || Variables([("HOME".into(), home.path().into())].into_iter().collect());
+        let found = |command: &str| registries(command, &variables(), project.path()).map(|found| found.to_string());
+        let npm = || Some("registry.npmjs.org".to_owned());
+        assert_eq!(found("npm install && npm test"), npm());
+        assert_eq!(
+            found("cd a; pip install -q flask; cargo add itoa").as_deref(),
+            Some("crates.io, files.pythonhosted.org, pypi.org")
+        );
+        for unknown in [
+            "cargo test",
+            "npm ci && curl https://example.org",
+            "npm install --registry=https://npm.example.org",
+            "pip install git+https://example.org/a.git",
+            "git clone https://example.org/a.git",
+        ] {
+            assert_eq!(found(unknown), None, "{unknown}");
+        }
+        fs::write(project.path().join(".npmrc"), "registry=https://npm.example.org\n").expect("a file");
+        assert_eq!(found("npm ci"), None, "the project has a registry of its own");
+        fs::write(project.path().join(".npmrc"), "save-exact=true\n").expect("a file");
+        assert_eq!(found("npm ci"), npm());
+        fs::create_dir_all(home.path().join(".cargo")).expect("a folder");
+        fs::write(home.path().join(".cargo/config.toml"), "[source.crates-io]\nreplace-with = 'x'\n").expect("a file");
+        assert_eq!(found("cargo add itoa"), None, "the person has a registry of their own");
     }
 }

@@ -170,7 +170,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Keeps the folder for the next call of the agent, and what the session was granted.
-pub(super) struct Remember(pub(super) Lift);
+pub(crate) struct Remember(pub(crate) Lift);
 
 impl Hook<AfterToolUse> for Remember {
     async fn run(&self, cx: &mut ToolUsedCx<'_>) -> Answer<AfterToolUse> {

@@ -10,8 +10,18 @@ use super::{
     grants::Granted,
     packages,
     proxy::{Forward, Proxy, Upstream},
-    sandbox::{Need, Network as Reached, Networks, Private},
+    sandbox::{Need, Network as Reached, Private},
 };
+
+impl Bash {
+    /// The private network of a session; if there is none, why.
+    pub(super) async fn private_network(&self, session: &str) -> Result<Arc<Private>, String> {
+        match self.sandbox.keeper() {
+            Some(launcher) => self.grants.networks.of(session, &launcher).await,
+            None => Err(String::new()),
+        }
+    }
+}
 
 /// The network of one command. What was opened for the command is closed when this is dropped.
 pub(super) struct Network {
@@ -25,21 +35,12 @@ pub(super) struct Network {
 
 impl Network {
     /// Opens what was granted.
-    pub(super) async fn open(
-        bash: &Bash,
-        networks: &Networks,
-        session: &str,
-        granted: &Granted,
-    ) -> Result<Self, ToolError> {
+    pub(super) async fn open(bash: &Bash, session: &str, granted: &Granted) -> Result<Self, ToolError> {
         let mut opened = Self { private: None, none: None, proxy: None, forwards: Vec::new() };
         if granted.network == Reached::On || bash.sandbox.need == Need::Off {
             return Ok(opened);
         }
-        let found = match bash.sandbox.keeper() {
-            Some(launcher) => networks.of(session, &launcher).await,
-            None => Err(String::new()),
-        };
-        let private = match found {
+        let private = match bash.private_network(session).await {
             Ok(private) => private,
             Err(why) => {
                 opened.none = Some(why.clone());

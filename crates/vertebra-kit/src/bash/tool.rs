@@ -30,7 +30,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, Use},
+    sandbox::{Need, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -67,13 +67,12 @@ struct Input {
 pub(super) struct BashTool {
     bash: Bash,
     folders: Folders,
-    networks: Arc<Networks>,
     background: Arc<Background>,
 }
 
 impl BashTool {
-    pub(super) fn new(bash: Bash, networks: Arc<Networks>, background: Arc<Background>) -> Self {
-        Self { bash, folders: Folders::default(), networks, background }
+    pub(super) fn new(bash: Bash, background: Arc<Background>) -> Self {
+        Self { bash, folders: Folders::default(), background }
     }
 }
 
@@ -83,6 +82,7 @@ impl Tool for BashTool {
     }
 
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
+        let digest = args.digest();
         let Input { command, needs, .. } = args.parse()?;
         let (info, state) = (cx.run().info(), cx.state());
         let wanted =
@@ -90,8 +90,11 @@ impl Tool for BashTool {
         let (all, ask) = wanted.map(|wanted| (wanted.all, wanted.question)).unwrap_or_default();
         let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(&*info.working_directory));
         let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
-        let granted = self.bash.held(&info.session_id).and(all);
+        let granted = self.bash.held(&info.session_id).and(all.clone());
         self.bash.check_git(&command, (folder, &here), &granted, &self.variables(state)).await?;
+        if ask.is_some() {
+            self.bash.grants.ask(&info.session_id, digest, all);
+        }
         Ok(ask.map(|ask| Checked { ask: Some(ask), ..Checked::default() }))
     }
 
@@ -188,7 +191,7 @@ impl BashTool {
         let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
         let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
-        let way = Way::open(&bash, &self.networks, session, &granted).await?;
+        let way = Way::open(&bash, session, &granted).await?;
         tried.space.clone_from(&way.none);
         packages::set(&mut variables, way.variables(&bash, &granted));
         // The folders that only this command may write.

@@ -1,6 +1,7 @@
 //! What all file tools share, and what one call of a tool is given.
 
 use std::{
+    collections::BTreeSet,
     fs::{File, Metadata as FileFacts},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -25,6 +26,7 @@ use super::{
     undo::Undo,
 };
 use crate::{
+    bash::{Granted, Lift},
     permissions::opened::{Refusals, Use},
     protected::plain,
     redaction::marks::{HiddenFile, Marks},
@@ -46,6 +48,8 @@ pub(super) struct Access {
     pub(super) closed: Vec<PathBuf>,
     /// Whether a person is asked about what lies outside or is protected by its name. Otherwise it is refused.
     pub(super) asks: bool,
+    /// What people granted to the session, if they can.
+    pub(super) lift: Option<Lift>,
     /// What hides the secrets of files, if anything does.
     pub(super) marks: Option<Marks>,
     pub(super) bounds: Bounds,
@@ -88,6 +92,8 @@ pub(super) struct Job {
     pub(super) consent: Consent,
     /// Whether it has left the folders, as a person agreed.
     pub(super) is_outside: AtomicBool,
+    /// The folders outside that a person is asked about.
+    pub(super) asked: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// What a person has to agree to, and what one has agreed to.
@@ -208,7 +214,13 @@ impl Job {
                 "{question}, and stays closed: it holds rules or records of this agent"
             )));
         }
-        self.consent.needs(&question).map_err(ToolError::new)?;
+        if !self.is_granted(&real) {
+            let folder = if real.is_dir() { Some(&*real) } else { real.parent() };
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.extend(folder.map(Path::to_owned));
+            drop(asked);
+            self.consent.needs(&question).map_err(ToolError::new)?;
+        }
         let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(ToolError::new(format!("`{}` is not a file", show(absolute))));
         };
@@ -221,6 +233,28 @@ impl Job {
         let target = Target { root, place, asked: absolute.to_owned() };
         target.check(self, None, Use::Read)?;
         Ok(target)
+    }
+
+    /// Whether the tool writes.
+    pub(super) fn writes(&self) -> bool {
+        self.names.iter().any(|name| matches!(&**name, "write_file" | "edit_file"))
+    }
+
+    /// Whether a person has granted a path outside to the session.
+    fn is_granted(&self, real: &Path) -> bool {
+        let Some(lift) = &self.access.lift else { return false };
+        let held = lift.held(&self.session);
+        if self.writes() { held.writes(real) } else { held.reads(real) }
+    }
+
+    /// What a person could grant to the session, so that the same folders are not asked about again.
+    pub(super) fn grantable(&self) -> Granted {
+        let folders = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.writes() {
+            Granted { write: folders, ..Granted::default() }
+        } else {
+            Granted { read: folders, ..Granted::default() }
+        }
     }
 
     /// The text of a file as the model reads it.

@@ -63,7 +63,10 @@ use vertebra::{
 };
 
 use crate::{
-    bash::policy::{may_show, shown_by},
+    bash::{
+        Lift, Remember,
+        policy::{may_show, shown_by},
+    },
     invisible::is_joiner,
     is_invisible,
     redaction::{Redaction, marks::Marks},
@@ -102,6 +105,7 @@ impl Files {
             protected: PathRules::default(),
             closed: Vec::new(),
             asks: false,
+            lift: None,
             marks: None,
             bounds: Bounds::default(),
             write_unread: false,
@@ -157,6 +161,14 @@ impl Files {
     #[must_use]
     pub fn ask_people(mut self) -> Self {
         self.access.asks = true;
+        self
+    }
+
+    /// Lets people grant folders outside to a session: what commands were granted holds for these tools, too, and questions
+    /// about a folder can be answered for the session. Takes the handle of the [`Bash`](crate::bash::Bash) of the same agent.
+    #[must_use]
+    pub fn granted_by(mut self, lift: &Lift) -> Self {
+        self.access.lift = Some(lift.clone());
         self
     }
 
@@ -265,6 +277,9 @@ impl Capability for Files {
             proceed()
         })
         .named("files/here");
+        if let Some(lift) = access.lift.clone() {
+            remember_grants(kit, lift);
+        }
         if self.read_only {
             return;
         }
@@ -325,6 +340,15 @@ impl Capability for Files {
         }
     }
 }
+
+/// Keeps what the session was granted, for a replay and for when the session is resumed.
+fn remember_grants(kit: &mut Kit, lift: Lift) {
+    let granted = |used: &ToolUsed| !used.result.data["granted"].is_null();
+    kit.add_hook(AfterToolUse.tool(TOOLS).when(granted), Remember(lift)).named("files/granted");
+}
+
+/// All tools.
+const TOOLS: &str = "read_file|list_dir|search_files|grep|write_file|edit_file";
 
 /// How models spell the arguments that other agents call otherwise.
 const SPELLINGS: &[(&str, &str)] = &[

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicBool};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use vertebra::{
     AgentState, Args, CancellationToken, CheckCx, Checked, Invocation, Run, Tool, ToolCall, ToolError, ToolOutput,
     ToolSpec,
@@ -67,6 +68,7 @@ impl Access {
             kept: state.metadata().clone(),
             consent,
             is_outside: AtomicBool::new(false),
+            asked: Mutex::default(),
             git_targets: OnceLock::new(),
         })
     }
@@ -89,7 +91,15 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
             job.access.look_for_denied();
             work(&job, &input)
         };
-        tokio::task::spawn_blocking(work).await?
+        let mut output = tokio::task::spawn_blocking(work).await??;
+        let session = &invocation.run().info().session_id;
+        if let Some(granted) = self.access.lift.as_ref().and_then(|lift| lift.noted(session)) {
+            if !output.data.is_object() {
+                output.data = json!({});
+            }
+            output.data["granted"] = granted;
+        }
+        Ok(output)
     }
 
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
@@ -101,9 +111,12 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
         let looked = tokio::task::spawn_blocking(move || {
             job.access.look_for_denied();
             let found = look(&job, &input);
-            (found, job.consent.question())
+            (found, job.consent.question(), job.grantable())
         });
-        let (found, ask) = looked.await?;
+        let (found, ask, grantable) = looked.await?;
+        if let Some(lift) = self.access.lift.as_ref().filter(|_| !grantable.is_empty()) {
+            lift.ask(&cx.run().info().session_id, args.digest(), grantable);
+        }
         match found {
             Ok(preview) => Ok(Some(Checked { ask, preview })),
             // What comes before it may make it possible.

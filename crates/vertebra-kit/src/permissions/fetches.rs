@@ -35,7 +35,7 @@ const FETCHES: &[(&str, &[&str])] = &[
 
 /// Returns the program and the subcommand with which a simple command reaches the network, such as `pip install`, or `None` if
 /// it is not known to.
-pub(super) fn fetched_by(command: &str) -> Option<String> {
+pub(crate) fn fetched_by(command: &str) -> Option<String> {
     let (words, _) = parts(command);
     let (written, rest) = words.split_first()?;
     let program = written.rsplit_once('/').map_or(*written, |(_, name)| name);

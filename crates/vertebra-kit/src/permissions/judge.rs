@@ -1,7 +1,7 @@
 //! Judges a call by the rules, then by the mode.
 
 use std::{
-    cell::RefCell,
+    cell::{LazyCell, RefCell},
     fmt,
     sync::{Arc, LazyLock},
 };
@@ -17,7 +17,10 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    bash::policy::{self, Class, Decision},
+    bash::{
+        Lift,
+        policy::{self, Class, Decision},
+    },
     protected::is_protected,
 };
 
@@ -104,15 +107,16 @@ impl Held {
 
 /// What decides about calls that no rule matches.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Otherwise {
+pub(super) struct Otherwise<'s> {
     pub(super) mode: Mode,
-    /// Whether commands in the sandbox reach other machines.
-    pub(super) has_network: bool,
+    pub(super) session: &'s str,
+    /// The sandbox in which commands run, and what the session was granted in it.
+    pub(super) lift: Option<&'s Lift>,
 }
 
 /// Judges a call. Deny is stronger than ask, and ask is stronger than allow, whatever their source. The mode decides about
 /// calls that no rule matches.
-pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise) -> Explanation {
+pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>) -> Explanation {
     let mode = otherwise.mode;
     let of = |effect: Effect| rules.iter().filter(move |held| held.effect == effect);
     let hits = |effect: Effect| -> Vec<Listed> {
@@ -145,11 +149,11 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise) ->
     }
     match mode {
         Mode::Bypass => Explanation::by(Effect::Allow, "allowed: bypass mode never asks"),
-        Mode::AcceptEdits | Mode::Sandboxed if edits_within(subject) => {
+        Mode::AcceptEdits | Mode::Sandboxed if edits_within(subject, otherwise) => {
             Explanation::by(Effect::Allow, "allowed: edits in the working folder are accepted")
         }
         _ if subject.read_only => Explanation::undecided(format!("`{name}` only reads")),
-        Mode::Sandboxed if subject.is_bash() => match still_asked(subject, otherwise.has_network) {
+        Mode::Sandboxed if subject.is_bash() => match still_asked(subject, otherwise) {
             Some(reason) => Explanation::by(Effect::Ask, reason),
             None => Explanation {
                 needs_sandbox: true,
@@ -199,7 +203,7 @@ const ASKED_IN_SANDBOX: &[&str] = &[
 ];
 
 /// Returns why a command needs approval although a sandbox holds it, if it does.
-fn still_asked(subject: &Subject, has_network: bool) -> Option<String> {
+fn still_asked(subject: &Subject, otherwise: Otherwise<'_>) -> Option<String> {
     static RULES: LazyLock<Vec<Rule>> =
         LazyLock::new(|| ASKED_IN_SANDBOX.iter().filter_map(|rule| rule.parse().ok()).collect());
     let losing = subject.commands.iter().find(|command| {
@@ -208,9 +212,10 @@ fn still_asked(subject: &Subject, has_network: bool) -> Option<String> {
     });
     match losing {
         Some(command) => Some(format!("`{}` may throw away or publish work", short(command))),
-        None if has_network || subject.needs.is_some() => harm(subject),
+        None if subject.needs.is_some() => harm(subject),
         None => {
-            let fetches = subject.commands.iter().find_map(|command| fetched_by(command));
+            let reaches = |command: &str| otherwise.lift.is_some_and(|lift| lift.reaches(otherwise.session, command));
+            let fetches = subject.commands.iter().find_map(|command| fetched_by(command).filter(|_| !reaches(command)));
             fetches.map(|what| format!("`{}` needs the network", short(&what))).or_else(|| harm(subject))
         }
     }
@@ -389,11 +394,14 @@ fn is_below_folder(subject: &Subject, path: &str) -> bool {
     subject.base.folders.iter().any(|folder| relative(folder, path).is_some())
 }
 
-/// Returns whether the call only changes unprotected files in the working folder.
-fn edits_within(subject: &Subject) -> bool {
+/// Returns whether the call only changes unprotected files in the working folder, or in folders that a person granted to the
+/// session.
+fn edits_within(subject: &Subject, otherwise: Otherwise<'_>) -> bool {
+    let granted = LazyCell::new(|| otherwise.lift.map(|lift| lift.held(otherwise.session).write).unwrap_or_default());
     let open = |path: &str| {
         let rest = subject.base.folders.iter().find_map(|folder| relative(folder, path));
-        rest.is_some_and(|rest| !is_protected(rest))
+        let in_granted = || granted.iter().find_map(|folder| relative(folder.to_str()?, path));
+        rest.or_else(in_granted).is_some_and(|rest| !is_protected(rest))
     };
     subject.is_edit() && !subject.places.is_empty() && subject.places.iter().all(|place| place.all(|path| open(path)))
 }

@@ -46,6 +46,7 @@ use vertebra::{Ran, Record, prelude::*};
 
 pub(crate) use self::{
     command::CommandPattern,
+    fetches::fetched_by,
     git::{may_write as git_may_write, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
@@ -270,7 +271,7 @@ impl Capability for Permissions {
 struct Judge(Rules);
 
 impl Judge {
-    async fn judge(&self, cx: &ToolCx<'_>, look: Look) -> Result<Explanation, HookError> {
+    async fn judge(&self, cx: &ToolCx<'_>, look: Look) -> Result<(Explanation, Mode), HookError> {
         let mut standing = self.0.standing(&cx.at.run);
         standing.shell = crate::bash::here(cx);
         let kept = if look == Look::Again { self.0.kept(&cx.at.run, &cx.call, &standing) } else { None };
@@ -282,7 +283,15 @@ impl Judge {
             let subject = tokio::task::spawn_blocking(move || Subject::new(&call, spec.as_ref(), standing)).await?;
             subject.map(Arc::new)
         };
-        Ok(self.0.judge(&cx.at.run, &cx.call, standing, subject))
+        Ok(self.0.judge(&cx.at.run, &cx.call, standing, subject, look))
+    }
+
+    /// Notes the mode in which a call is judged, if it is another one than before: a replay judges in the same.
+    fn note(&self, cx: &mut ToolCx<'_>, mode: Mode) {
+        let noted = cx.state().metadata().get(mode::NOTED).and_then(|noted| Mode::deserialize(noted).ok());
+        if noted.unwrap_or_else(|| self.0.mode("")) != mode {
+            cx.state_mut().metadata_mut().set(mode::NOTED, serde_json::to_value(mode).unwrap_or_default());
+        }
     }
 }
 
@@ -295,7 +304,8 @@ enum Look {
 
 impl Hook<BeforeToolUse> for Judge {
     async fn run(&self, cx: &mut ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let told = self.judge(cx, Look::First).await?;
+        let (told, mode) = self.judge(cx, Look::First).await?;
+        self.note(cx, mode);
         if told.needs_sandbox {
             let call = cx.call.call_id.clone();
             bash::require_sandbox(cx.state_mut(), &call);
@@ -309,7 +319,7 @@ impl Hook<BeforeToolUse> for Judge {
 
 impl Guard<BeforeToolUse> for Judge {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let told = self.judge(cx, Look::Again).await?;
+        let (told, _) = self.judge(cx, Look::Again).await?;
         match told.effect {
             Some(Effect::Deny) => deny(told.reason),
             Some(Effect::Ask) if told.is_open_question() && allowed_by_another(cx.record()) => proceed(),
@@ -327,8 +337,8 @@ impl Guard<BeforeToolUse> for Judge {
 fn allowed_by_another(record: &Record) -> bool {
     let mut allowed = false;
     for trace in &record.hooks {
-        // The note about denied paths does not change the call.
-        allowed &= trace.changes.is_empty() || &*trace.hook == denied::HOOK;
+        // The notes about denied paths and the mode do not change the call.
+        allowed &= trace.changes.is_empty() || matches!(&*trace.hook, denied::HOOK | ALLOW);
         allowed |= matches!(trace.ran, Ran::Answered { verdict: Kind::Allow, .. }) && &*trace.hook != ALLOW;
     }
     allowed

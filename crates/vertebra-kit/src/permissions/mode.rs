@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 const GRANTED_MODES: [(&str, Mode); 2] =
     [("mode accept_edits", Mode::AcceptEdits), ("mode sandboxed", Mode::Sandboxed)];
 
+/// The metadata under which an agent notes the mode of its latest call, if it is not the one that it began in.
+pub(super) const NOTED: &str = "permissions/mode";
+
 /// What happens to a call that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

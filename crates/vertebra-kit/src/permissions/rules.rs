@@ -1,27 +1,32 @@
 //! The rules in force, shared by hooks, guards and approvers.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
+use serde::Deserialize as _;
+use vertebra::{Approval, Args, BeforeToolUse, Call, Entry, Point as _, RunInfo, ToolSpec, What, nearest};
 
 use super::{
+    Look,
     file::RuleFile,
     judge::{Explanation, Held, Listed, Otherwise, Reach, judge},
     learn::{For, LearnError},
-    mode::{Mode, NoBypass},
+    mode::{self, Mode, NoBypass},
     path::{Base, PathPattern},
     results::without_refused,
     rule::{Access, Effect, Part, Rule},
     subject::{Standing, Subject, has_argument},
     suggest::suggest,
 };
-use crate::bash::{Lift, sandbox::Network};
+use crate::bash::{Granted, Lift};
 
 /// The maximum number of rules that allow something.
 const MAX_RULES: usize = 10_000;
@@ -57,12 +62,19 @@ struct State {
     /// The folder of the first agent of each session. Relative rules refer to it, even if a subagent works elsewhere.
     anchors: HashMap<Arc<str>, Arc<str>>,
     /// Calls that may need approval, by run and call.
-    pending: HashMap<(Arc<str>, Arc<str>), Pending>,
+    pending: HashMap<CallKey, Pending>,
+    /// The modes that a record has for calls, each time that one was judged, if it changed there.
+    recorded: HashMap<CallKey, VecDeque<Option<Mode>>>,
 }
+
+/// A run and a call of it.
+type CallKey = (Arc<str>, Arc<str>);
 
 /// A call that may need approval.
 struct Pending {
     digest: String,
+    /// The mode in which it was judged first.
+    mode: Mode,
     standing: Standing,
     subject: Arc<Subject>,
 }
@@ -178,6 +190,10 @@ impl Rules {
     /// Takes what a person granted from a record, for the session. Nothing is written.
     pub fn recall(&self, session: &Arc<str>, grants: &[String]) {
         for grant in grants {
+            if let Some(granted) = Granted::from_record(grant) {
+                self.read().sandbox.iter().for_each(|lift| lift.grant(session, granted.clone()));
+                continue;
+            }
             let done = match Mode::granted(grant) {
                 Some(mode) => self.set_mode(session, mode).map_err(|error| error.to_string()),
                 None => self.learn(grant, &For::Session(session.clone())).map_err(|error| error.to_string()),
@@ -230,7 +246,8 @@ impl Rules {
         drop(state);
         let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads };
         let anchor = standing.anchor.clone();
-        self.explained(session, Some(&anchor), Subject::new(&call, Some(spec), standing).as_ref())
+        let mode = self.mode(session);
+        self.explained(session, Some(&anchor), Subject::new(&call, Some(spec), standing).as_ref(), mode)
     }
 
     /// Returns the narrowest useful rules that would allow this call, for front ends that offer "always".
@@ -280,7 +297,7 @@ impl Rules {
     /// Returns the remembered call if neither it nor its folder has changed.
     pub(super) fn kept(&self, run: &RunInfo, call: &Call, standing: &Standing) -> Option<Arc<Subject>> {
         let state = self.read();
-        let Pending { digest, standing: was, subject } =
+        let Pending { digest, standing: was, subject, .. } =
             state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?;
         let same = *digest == call.args.digest() && was == standing && subject.names.first() == Some(&call.tool);
         same.then(|| subject.clone())
@@ -293,19 +310,52 @@ impl Rules {
         call: &Call,
         standing: Standing,
         subject: Result<Arc<Subject>, String>,
-    ) -> Explanation {
-        let told = self.explained(&run.session_id, Some(&standing.anchor), subject.as_deref());
+        look: Look,
+    ) -> (Explanation, Mode) {
+        let mode = self.mode_for(run, call, look);
+        let told = self.explained(&run.session_id, Some(&standing.anchor), subject.as_deref(), mode);
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
             let key = (run.run_id.clone(), call.call_id.clone());
             // What is not kept in mind could not be hidden in what it finds, nor asked about.
             if state.pending.len() >= MAX_PENDING && !state.pending.contains_key(&key) {
-                return refused(format!("{MAX_PENDING} calls are running at once; wait for some of them to end"));
+                let reason = format!("{MAX_PENDING} calls are running at once; wait for some of them to end");
+                return (refused(reason), mode);
             }
-            let pending = Pending { digest: call.args.digest(), standing, subject };
+            let pending = Pending { digest: call.args.digest(), mode, standing, subject };
             state.pending.insert(key, pending);
         }
-        told
+        (told, mode)
+    }
+
+    /// Returns the mode in which a call is judged: the same at both looks, and in a replay the recorded one.
+    fn mode_for(&self, run: &RunInfo, call: &Call, look: Look) -> Mode {
+        let key = (run.run_id.clone(), call.call_id.clone());
+        let mut state = self.write();
+        let judged = state.pending.get(&key).filter(|pending| pending.digest == call.args.digest());
+        if let (Look::Again, Some(judged)) = (look, judged) {
+            return judged.mode;
+        }
+        if let Some(Some(mode)) = state.recorded.get_mut(&key).and_then(VecDeque::pop_front)
+            && state.check(mode).is_ok()
+        {
+            state.modes.insert(run.session_id.clone(), mode);
+        }
+        state.mode_of(&run.session_id)
+    }
+
+    /// Takes the changes of the mode from the facts of a session, for a replay of it.
+    pub fn recall_modes(&self, facts: &[Entry]) {
+        let mut state = self.write();
+        for fact in facts {
+            let What::Dispatched { call_id: Some(call), record, left, .. } = &fact.what else { continue };
+            if record.point == BeforeToolUse::NAME && record.hooks.iter().any(|trace| &*trace.hook == super::ALLOW) {
+                let change = left.as_ref().and_then(|left| left.state.as_ref());
+                let mode = change.and_then(|change| Mode::deserialize(change.metadata.get(mode::NOTED)?).ok());
+                state.recorded.entry((fact.run_id.clone(), call.clone())).or_default().push_back(mode);
+            }
+        }
+        state.recorded.retain(|_, modes| modes.iter().any(Option::is_some));
     }
 
     /// Returns the output of a search without the paths that a rule denies reading. Returns `None` if no line is hidden.
@@ -348,12 +398,18 @@ impl Rules {
         self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
     }
 
-    fn explained(&self, session: &str, folder: Option<&str>, subject: Result<&Subject, &String>) -> Explanation {
+    fn explained(
+        &self,
+        session: &str,
+        folder: Option<&str>,
+        subject: Result<&Subject, &String>,
+        mode: Mode,
+    ) -> Explanation {
         let state = self.read();
         match subject {
             Ok(subject) => {
                 let rules = state.within(session, folder).collect::<Vec<_>>();
-                judge(subject, &rules, state.by(state.mode_of(session), session))
+                judge(subject, &rules, state.by(mode, session))
             }
             Err(reason) => refused(reason.clone()),
         }
@@ -491,9 +547,8 @@ impl State {
     }
 
     /// Returns what decides about calls that no rule matches, if the session is in this mode.
-    fn by(&self, mode: Mode, session: &str) -> Otherwise {
-        let reaches = |lift: &Lift| lift.network(session) != Network::Off;
-        Otherwise { mode, has_network: self.sandbox.as_ref().is_some_and(reaches) }
+    fn by<'s>(&'s self, mode: Mode, session: &'s str) -> Otherwise<'s> {
+        Otherwise { mode, session, lift: self.sandbox.as_ref() }
     }
 
     fn mode_of(&self, session: &str) -> Mode {
@@ -520,47 +575,4 @@ fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
 /// A denial that no single rule caused.
 fn refused(reason: String) -> Explanation {
     Explanation::by(Effect::Deny, reason)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use vertebra::testing;
-
-    use super::*;
-
-    #[test]
-    fn what_a_call_is_about_is_kept_for_as_long_as_the_call_is_what_it_was() {
-        let rules = Rules::default();
-        let (call, standing) = (testing::call("read_file", json!({ "path": "a" })), Standing::default());
-        let subject = Subject::new(&call, None, standing.clone()).map(Arc::new);
-        rules.judge(&call.at.run, &call, standing.clone(), subject);
-        let kept = |call: &Call, standing: &Standing| {
-            rules.kept(&testing::call("x", json!({})).at.run, call, standing).is_some()
-        };
-        assert!(kept(&call, &standing));
-        assert!(!kept(&call, &Standing { shell: Some("/tmp".to_owned()), ..standing.clone() }), "from another folder");
-        assert!(!kept(&testing::call("read_file", json!({ "path": "b" })), &standing), "other arguments");
-        assert!(!kept(&testing::call("edit_file", json!({ "path": "a" })), &standing), "another tool");
-        rules.done(&call.at.run, &call);
-        assert!(!kept(&call, &standing), "the call has ended");
-    }
-
-    #[test]
-    fn a_call_that_cannot_be_kept_in_mind_is_refused_until_another_has_ended() {
-        let rules = Rules::default();
-        let asked = testing::call("read_file", json!({ "path": "a" }));
-        let call = |number: usize| Call { call_id: number.to_string().into(), ..asked.call.clone() };
-        let judged = |number: usize| {
-            let standing = rules.standing(&asked.at.run);
-            let subject = Subject::new(&call(number), None, standing.clone()).map(Arc::new);
-            rules.judge(&asked.at.run, &call(number), standing, subject).effect
-        };
-        let first: Vec<_> = (0..MAX_PENDING).map(judged).collect();
-        assert!(!first.contains(&Some(Effect::Deny)));
-        assert_eq!(judged(MAX_PENDING), Some(Effect::Deny));
-        assert_ne!(judged(0), Some(Effect::Deny), "one that is kept already");
-        rules.done(&asked.at.run, &call(7));
-        assert_ne!(judged(MAX_PENDING), Some(Effect::Deny));
-    }
 }

@@ -82,6 +82,30 @@ pub(crate) fn a_value(text: &str) -> bool {
     !placeholder && text.chars().any(|c| !matches!(c, '*' | '.' | 'x' | 'X'))
 }
 
+/// Returns whether what follows `password=` is a value, and not code that computes or passes one: `get_password(`,
+/// `args.password`.
+pub(crate) fn not_code(text: &str) -> bool {
+    let last = text.rsplit(['.', ':', '>']).next().unwrap_or_default();
+    let is_name = ["password", "passwd", "passphrase", "pwd"].iter().any(|name| last.eq_ignore_ascii_case(name));
+    a_value(text) && !text.ends_with('(') && !is_name
+}
+
+/// Returns whether an unquoted value in a configuration file is a secret: no reference to one, no type and no switch.
+pub(crate) fn configured(text: &str) -> bool {
+    const WORDS: [&str; 18] = [
+        "bool", "boolean", "false", "int", "integer", "nil", "no", "none", "null", "object", "off", "on", "optional",
+        "required", "str", "string", "true", "yes",
+    ];
+    const REFERS: [&str; 6] = ["data.", "env.", "local.", "secrets.", "var.", "vault:"];
+    // What is refused is short, so that a hostile text is not searched again and again.
+    if text.len() > 300 {
+        return true;
+    }
+    let refers = text.contains("://") || REFERS.iter().any(|begin| text.starts_with(begin));
+    let is_word = WORDS.iter().any(|word| text.trim_end_matches([',', ';', '?']).eq_ignore_ascii_case(word));
+    not_code(text) && !refers && !is_word && !text.starts_with(['/', '~', '.', '`', '!', '&', '*', '|', '>', '[', '@'])
+}
+
 /// Bits per byte, by how often each byte occurs.
 fn entropy(text: &str) -> f64 {
     let mut counts = [0_u32; 256];

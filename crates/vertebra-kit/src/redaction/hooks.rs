@@ -3,10 +3,11 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
-use vertebra::{Request, prelude::*};
+use vertebra::{Call, Request, prelude::*};
 
 use super::{
     Invisible,
+    kinds::is_configuration,
     marks::first_mark,
     redactor::{More, Redactor},
 };
@@ -19,6 +20,8 @@ pub(crate) struct Places {
     pub(crate) prompt: Arc<Redactor>,
     pub(crate) arguments: Arc<Redactor>,
     pub(crate) results: Arc<Redactor>,
+    /// For what commands show of configuration files.
+    pub(crate) configuration: Redactor,
     pub(crate) requests: Arc<Redactor>,
     pub(crate) answers: Arc<Redactor>,
     pub(crate) record: Arc<Redactor>,
@@ -77,7 +80,8 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
     let here = places.clone();
     kit.on(AfterToolUse, async move |cx| {
         let seen = here.invisible.treat(&cx.result.output).into_owned();
-        let redacted = match here.results.whole(&seen) {
+        let redactor = if shows_configuration(&cx.call) { &here.configuration } else { &*here.results };
+        let redacted = match redactor.whole(&seen) {
             Ok(redacted) => redacted.into_owned(),
             Err(kind) => format!("[the result is withheld: {}]", found(&kind)),
         };
@@ -129,6 +133,12 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
 
     let here = places.clone();
     kit.veil(move |text| here.record.veil(text));
+}
+
+/// Whether a command names a configuration file.
+fn shows_configuration(call: &Call) -> bool {
+    let is_between = |letter: char| letter.is_whitespace() || "'\"`;|&()<>=:,*".contains(letter);
+    call.command().is_some_and(|command| command.split(is_between).any(is_configuration))
 }
 
 /// The first mark among the arguments of a call.

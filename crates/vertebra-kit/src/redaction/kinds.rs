@@ -140,7 +140,10 @@ impl Sensitive {
                     r#"(?i:password|passwd|passphrase)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#,
                     checks::a_value,
                 ),
-                value(r#"(?i:password|passwd|passphrase)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#, checks::a_value),
+                value(
+                    r#"(?i:password|passwd|passphrase)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,}\(?)"#,
+                    checks::not_code,
+                ),
                 value(r#"(?i:pwd)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#, checks::not_a_folder),
                 value(r#"(?i:pwd)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#, checks::not_a_folder),
             ],
@@ -183,6 +186,37 @@ pub(crate) const DECLARED: Rule = Rule {
     edge: Edge::Word,
     check: checks::words,
 };
+
+/// An unquoted value in a file that is known to be configuration, up to the end of the line or a comment. Elsewhere it cannot
+/// be told from source code: `password: string`.
+pub(crate) const CONFIGURED: Rule = value(
+    concat!(
+        r"(?i:password|passwd|passphrase|secret|token|(?:api|access|secret|private)[_.-]?key)",
+        r#"["']?[ \t]{0,8}[:=][ \t]{0,8}([^\s"'#;(][^\s(]{2,}(?:[ \t]{1,8}[^\s#;(][^\s(]*)*\(?)"#,
+    ),
+    checks::configured,
+);
+
+/// Returns whether a file is configuration, by its name.
+pub(crate) fn is_configuration(name: &str) -> bool {
+    const ENDINGS: [&str; 13] = [
+        ".cfg",
+        ".cnf",
+        ".conf",
+        ".config",
+        ".env",
+        ".envrc",
+        ".ini",
+        ".npmrc",
+        ".properties",
+        ".pypirc",
+        ".s3cfg",
+        ".yaml",
+        ".yml",
+    ];
+    let name = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    name == "credentials" || name.starts_with(".env.") || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
 
 /// The first line, headers, lines of at least twenty characters, one that may be shorter, the last line. All but the first
 /// may be missing, so that a block that was cut off is hidden, too. Line ends may be written as `\n`.

@@ -14,7 +14,7 @@ use std::{
 
 use regex::Regex;
 
-use super::{Place, Redaction, Strategy, random_key, redactor::Redactor};
+use super::{Place, Redaction, Strategy, Text, kinds::is_configuration, random_key, redactor::Redactor};
 
 /// How every mark begins.
 const BEGIN: &str = "[REDACTED:";
@@ -32,6 +32,8 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
 #[derive(Clone)]
 pub(crate) struct Marks {
     redactor: Arc<Redactor>,
+    /// For configuration files.
+    configuration: Arc<Redactor>,
     kinds: Arc<HashSet<Arc<str>>>,
 }
 
@@ -66,14 +68,17 @@ pub(crate) struct Unresolved {
 
 impl Marks {
     pub(crate) fn new(redaction: &Redaction) -> Self {
-        let redactor = redaction.redactor(redaction.scope(Place::Results));
-        let kinds = redactor.kinds().cloned().collect();
-        Self { redactor: Arc::new(redactor), kinds: Arc::new(kinds) }
+        let scope = redaction.scope(Place::Results);
+        let configuration = redaction.redactor_of(scope, Text::Configuration);
+        let kinds = configuration.kinds().cloned().collect();
+        let redactor = Arc::new(redaction.redactor(scope));
+        Self { redactor, configuration: Arc::new(configuration), kinds: Arc::new(kinds) }
     }
 
     /// Hides the secrets of a file.
     pub(crate) fn hide(&self, session: &str, file: &Path, body: &str) -> HiddenFile {
-        let secrets = self.redactor.secrets(body);
+        let is_configuration = is_configuration(&file.to_string_lossy());
+        let secrets = if is_configuration { &self.configuration } else { &self.redactor }.secrets(body);
         let mut file_text = HiddenFile {
             text: String::with_capacity(body.len()),
             marks: Vec::new(),

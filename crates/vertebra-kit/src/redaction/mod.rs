@@ -65,6 +65,14 @@ pub struct Redaction {
     key: [u8; 32],
 }
 
+/// What kind of text is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Any,
+    /// From a file whose name says that it is configuration.
+    Configuration,
+}
+
 /// Where something is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
@@ -253,14 +261,21 @@ impl Redaction {
         (self.secrets.contains(&place), any_personal && self.personal.contains(&place))
     }
 
-    fn redactor(&self, (secrets, personal): (bool, bool)) -> Redactor {
+    fn redactor(&self, scope: (bool, bool)) -> Redactor {
+        self.redactor_of(scope, Text::Any)
+    }
+
+    /// The same for the text of a kind of file.
+    fn redactor_of(&self, (secrets, personal): (bool, bool), text: Text) -> Redactor {
         let own = self.own.iter().filter(|_| secrets).cloned();
         let kinds = self.kinds.iter().filter(|(kind, _)| if kind.is_secret() { secrets } else { personal });
         let built_in = kinds
             .flat_map(|(kind, strategy)| kind.rules().into_iter().map(|rule| finder(*kind, Some(*strategy), &rule)));
         let shown = (secrets && self.kinds.contains_key(&Sensitive::Password))
             .then(|| finder(Sensitive::Password, None, &kinds::DECLARED));
-        Redactor::new(own.chain(built_in).chain(shown).collect(), self.key)
+        let strategy = self.kinds.get(&Sensitive::Password).filter(|_| secrets && text == Text::Configuration);
+        let configured = strategy.map(|strategy| finder(Sensitive::Password, Some(*strategy), &kinds::CONFIGURED));
+        Redactor::new(own.chain(built_in).chain(shown).chain(configured).collect(), self.key)
             .expect("beginnings of regular expressions are such")
     }
 }
@@ -276,6 +291,7 @@ impl Capability for Redaction {
             prompt: at(Place::Prompt),
             arguments: at(Place::Arguments),
             results: at(Place::Results),
+            configuration: self.redactor_of(self.scope(Place::Results), Text::Configuration),
             requests: at(Place::Requests),
             answers: at(Place::Answers),
             record: at(Place::Record),

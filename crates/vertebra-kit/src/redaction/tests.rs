@@ -3,7 +3,8 @@
 use proptest::{prelude::*, strategy::Strategy as Generates};
 
 use super::{
-    Redaction, Sensitive, Strategy,
+    Redaction, Sensitive, Strategy, Text,
+    kinds::is_configuration,
     redactor::{More, Redactor},
 };
 
@@ -75,6 +76,8 @@ fn what_only_looks_alike_is_left_alone() {
         "let password = \"correct-horse-battery\";",
         "static TEST_PASSWORD: &str = 'swordfish';",
         "PWD=/home/me/project OLDPWD=/home/me",
+        "connect(user=user, password=get_password(), passwd=args.passwd, password=password)",
+        "password = get_password()\ntoken: str\npassword: Optional[str]\nsecret: Secret = make()",
         "token_key = 'auth_token_v2'",
         "let token = parse_token_from(header);",
         "monkey: banana; the secret is out; a key point",
@@ -87,6 +90,39 @@ fn what_only_looks_alike_is_left_alone() {
         "It begins with -----BEGIN CERTIFICATE----- and so on",
     ] {
         assert_eq!(redactor.whole(text).expect("nothing is blocked"), text);
+    }
+}
+
+#[test]
+fn an_unquoted_secret_is_hidden_in_configuration_and_what_refers_to_one_is_not() {
+    let redactor = Redaction::default().redactor_of((true, true), Text::Configuration);
+    for (text, expected) in [
+        ("[db]\npassword = hunter2\nuser = ann\n", "[db]\npassword = [REDACTED:password]\nuser = ann\n"),
+        ("db:\n  password: correct horse # mine\n", "db:\n  password: [REDACTED:password] # mine\n"),
+        ("spring.datasource.password=swordfish\r\n", "spring.datasource.password=[REDACTED:password]\r\n"),
+        (
+            "export AUTH_TOKEN=abc\nCLIENT_SECRET=x-y\n",
+            "export AUTH_TOKEN=[REDACTED:password]\nCLIENT_SECRET=[REDACTED:password]\n",
+        ),
+        ("api-key: letmein\npassword: \"quoted\"", "api-key: [REDACTED:password]\npassword: \"[REDACTED:password]\""),
+    ] {
+        assert_eq!(redactor.whole(text).expect("nothing is blocked"), expected);
+    }
+    for text in [
+        "password: ${DB_PASSWORD}\npassword = $PASSWORD\ntoken: {{ token }}\n",
+        "password: !vault |\ntoken: null\nsecret: true\npassword: string\n",
+        "token: /run/secrets/token\npassword: https://example.org/reset\nsecret: vault:db\n",
+        "password: *anchor\nsecretName: app-tls\nmax_tokens: 4096\ntoken_type: bearer\nPWD=/home/me\n",
+        "password:\n  type: string\npassword = get_password()\npassword: [REDACTED:password#abc123]\n",
+    ] {
+        assert_eq!(redactor.whole(text).expect("nothing is blocked"), text);
+    }
+    for name in ["app.ini", "/etc/my.cnf", "config/database.yml", ".env", "prod.env", ".env.local", ".aws/credentials"]
+    {
+        assert!(is_configuration(name), "{name}");
+    }
+    for name in ["a.py", "token.rs", "environment.ts", "yml", "README.md", "config.py"] {
+        assert!(!is_configuration(name), "{name}");
     }
 }
 
@@ -120,10 +156,14 @@ fn a_pattern_that_would_hold_a_stream_back_for_ever_is_refused_with_what_to_writ
 #[test]
 fn a_hostile_text_is_searched_once_and_not_again_and_again() {
     let redactor = redactor(&everything());
+    let configuration = everything().redactor_of((true, true), Text::Configuration);
     for part in [
         "key=",
         "token=secret=",
         "password=$",
+        "password=a(",
+        "password: a:// ",
+        "password: *a\n",
         "xeyJaaaaaaaa-",
         "eyJaaaaaaaa",
         "4111 1111 1111 1112 ",
@@ -134,6 +174,7 @@ fn a_hostile_text_is_searched_once_and_not_again_and_again() {
     ] {
         // Searched again from each of its beginnings, one of these would take minutes.
         redactor.veil(&part.repeat(100_000 / part.len()));
+        configuration.veil(&part.repeat(100_000 / part.len()));
     }
 }
 

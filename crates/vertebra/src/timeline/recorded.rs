@@ -167,6 +167,11 @@ impl Tape {
 
     /// What the tool found when it checked this call.
     pub(crate) fn checked(&self, place: Place<'_>, call_id: &str) -> Option<Result<Checked, Problem>> {
+        let (asked, checked) = (self.first(place, "asked", call_id), self.first(place, "tool_checked", call_id));
+        // A question before it changed the arguments: these are the ones that nothing was found about.
+        if asked.is_some() && asked < checked {
+            return None;
+        }
         match self.take(place, "tool_checked", call_id)?.what {
             What::ToolChecked { problem: Some(text), by, .. } => Some(Err(Problem { text, by })),
             What::ToolChecked { ask, problem: None, .. } => Some(Ok(Checked { ask, preview: None })),
@@ -176,9 +181,7 @@ impl Tape {
 
     /// Whether a use of a tool had begun for this call.
     pub(crate) fn has_begun(&self, place: Place<'_>, call_id: &str) -> bool {
-        let (run_id, within) = (place.run_id.clone(), place.within.cloned());
-        let track = Track { run_id, within, kind: "tool_intended", about: call_id.to_owned() };
-        self.lock().get(&track).is_some_and(|lines| !lines.is_empty())
+        self.first(place, "tool_intended", call_id).is_some()
     }
 
     /// The use of a tool that had begun for this call, if one had.
@@ -348,14 +351,21 @@ impl Tape {
     }
 
     fn pop(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<(usize, Entry)> {
-        let track =
-            Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about: about.to_owned() };
-        self.lock().get_mut(&track)?.pop_front()
+        self.lock().get_mut(&track(place, kind, about))?.pop_front()
+    }
+
+    /// The number of the next line.
+    fn first(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<usize> {
+        self.lock().get(&track(place, kind, about))?.front().map(|(number, _)| *number)
     }
 
     fn lock(&self) -> MutexGuard<'_, Tracks> {
         self.tracks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn track(place: Place<'_>, kind: &'static str, about: &str) -> Track {
+    Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about: about.to_owned() }
 }
 
 /// Whether a line that did not come again tells of another course.

@@ -21,8 +21,8 @@ fn prints(place: &Place, words: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn is_identical(place: &Place) {
-    let (code, told) = prints(place, &["replay", "last", "--json"]);
+pub(super) fn is_identical(place: &Place, options: &[&str]) {
+    let (code, told) = prints(place, &[&["replay", "last", "--json"], options].concat());
     assert_eq!(code, 0, "{told}");
     assert!(told.contains("\"identical\": true"), "{told}");
 }
@@ -39,7 +39,7 @@ fn one_key_allows_a_command_in_this_folder_from_now_on_and_in_no_other() {
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(person.sees().contains("yes, from now on in this folder: Bash(touch one.txt)"), "{}", person.sees());
     assert_eq!(person.sees().matches("┌ $ ").count(), 1, "{}", person.sees());
-    is_identical(&place);
+    is_identical(&place, &[]);
 
     let settings = place.own_settings();
     assert!(settings.starts_with("# mine\n[permissions]\nmode = \"ask\"\n"), "{settings}");
@@ -79,7 +79,7 @@ fn a_rule_for_this_folder_can_be_edited_first() {
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(place.own_settings().contains("allow = [\"Bash(touch *)\"]"), "{}", place.own_settings());
     assert!(place.path("two.txt").exists());
-    is_identical(&place);
+    is_identical(&place, &[]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_session_in_which_a_person_said_always_is_replayed_without_a_difference() {
         person.is_asked();
         person.types(key);
         assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
-        is_identical(&place);
+        is_identical(&place, &[]);
         let (_, shown) = prints(&place, &["sessions", "show", "last"]);
         assert!(shown.contains("Bash(touch one.txt)"), "{shown}");
     }
@@ -138,5 +138,40 @@ fn a_session_in_which_a_person_said_always_is_replayed_without_a_difference() {
     person.is_asked();
     person.types("s");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
-    is_identical(&place);
+    is_identical(&place, &[]);
+}
+
+#[test]
+fn a_session_in_which_the_mode_changed_is_replayed_without_a_difference() {
+    let write = |name: &str| json!({"call": {"tool": "write_file", "args": {"path": name, "content": "x\n"}}});
+    let place = Place::new();
+    let turns = [
+        [write("a.txt"), say("One.")],
+        [write("b.txt"), say("Two.")],
+        [bash("touch c.txt"), say("Three.")],
+        [write("d.txt"), say("Four.")],
+    ];
+    let mut person = place.sits("chat", &turns.concat(), &[]);
+    person.waits_for("ctrl-d to quit");
+    person.types("one\r");
+    person.is_asked();
+    person.types("y");
+    person.waits_for("One.");
+    person.waits_for("ctrl-d to quit");
+    for (change, mode, prompt, answer) in [
+        ("/mode accept-edits\r", "mode: accept-edits", "two\r", "Two."),
+        ("\x1b[Z", "sandboxed (shift-tab)", "three\r", "Three."),
+        ("/mode plan\r", "mode: plan", "four\r", "Four."),
+    ] {
+        person.types(change);
+        person.waits_for(mode);
+        person.types(prompt);
+        person.waits_for(answer);
+        person.waits_for("ctrl-d to quit");
+    }
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|name| place.path(name).exists());
+    assert_eq!(made, [true, true, true, false], "{}", person.sees());
+    is_identical(&place, &[]);
 }

@@ -476,7 +476,7 @@ fn what_a_session_was_granted_is_named_when_it_is_resumed_and_its_replay_is_iden
     // The second call is not asked about: the session was granted it.
     let turns = [fetch.clone(), fetch, say("All done.")];
     let mut person = place.sits("run", &turns, &["--mode", "bypass", "fetch it"]);
-    person.waits_for("* yes, in this session, for all commands: network access to crates.io");
+    person.waits_for("* yes, in this session: network access to crates.io");
     person.is_asked();
     person.types("*");
     person.waits_for("└ yes, in this session: network access to crates.io");
@@ -489,7 +489,7 @@ fn what_a_session_was_granted_is_named_when_it_is_resumed_and_its_replay_is_iden
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(person.sees().contains("\"identical\": true"), "{}", person.sees());
     let mut person = place.sits("chat", &[say("Hello.")], &["--resume", "last", "--mode", "bypass"]);
-    person.waits_for("still granted to commands in this session: network access to crates.io");
+    person.waits_for("still granted in this session: network access to crates.io");
     person.waits_for("ctrl-d to quit");
     person.types("\x04");
     assert_eq!(person.waits_for_the_end(), 0);

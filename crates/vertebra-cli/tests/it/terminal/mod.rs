@@ -5,6 +5,7 @@ mod approval;
 mod chat;
 mod drawing;
 mod files;
+mod granting;
 mod pipes;
 pub(crate) mod pty;
 mod steering;

@@ -166,7 +166,7 @@ fn a_dumb_terminal_offers_the_network_once_and_for_the_session() {
     for (file, key) in [("without", "y"), ("once", "+"), ("again", "y"), ("session", "*")] {
         person.waits_for(&format!("> {file}"));
         person.waits_for("runs without network");
-        person.waits_for("*: yes, with network in this session");
+        person.waits_for(": yes, with network in this session: all public hosts");
         person.types(&format!("{key}\r"));
         if key == "+" {
             person.waits_for("  yes, with network\n");

@@ -14,10 +14,10 @@ use super::rules::Space;
 const KEPT: usize = 64;
 
 /// The private networks of all sessions.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(in crate::bash) struct Networks(Mutex<State>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     kept: VecDeque<(String, Arc<Private>)>,
     /// Why this system gives none.
@@ -66,6 +66,7 @@ impl Networks {
 }
 
 /// A private network. When this is dropped, its keeper ends.
+#[derive(Debug)]
 pub(in crate::bash) struct Private {
     keeper: Mutex<tokio::process::Child>,
     #[cfg(target_os = "linux")]

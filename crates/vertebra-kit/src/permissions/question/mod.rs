@@ -11,7 +11,7 @@ use vertebra::{Approval, Args, Decision};
 
 use self::{diff::Change, screen::Screen};
 use super::{For, Mode, Rule, Rules};
-use crate::bash::{Granted, Lift};
+use crate::bash::{Granted, Lift, sandbox::Network};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
@@ -32,6 +32,8 @@ pub struct Question {
     modes: Vec<Mode>,
     /// What the sandbox forbids to the command, if a person can lift it here.
     lift: Option<Lift>,
+    /// The network that a person would open to a command that asks for none.
+    usual: Network,
     screen: Screen,
 }
 
@@ -69,9 +71,9 @@ pub enum Reply {
     AllEdits,
     /// Approves the call, and all edits and all commands in the sandbox in this session.
     AllInSandbox,
-    /// Approves the command, and lets it reach all public hosts.
+    /// Approves the command, and lets it reach the registries of its package managers, or all public hosts.
     WithNetwork,
-    /// Approves the command, and grants this to all commands of the session.
+    /// Approves the call, and grants this to all commands and file tools of the session.
     Grant {
         /// What is granted.
         granted: Granted,
@@ -92,6 +94,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Returns whether a key chooses it. Where `+` grants something to the session, `*` does, too.
+    pub fn is_chosen_by(&self, key: char) -> bool {
+        self.key == key || (key == '*' && self.key == '+' && matches!(self.reply, Reply::Grant { .. }))
+    }
+
     /// Returns what it does, with the rules that it adds.
     pub(super) fn told(&self, emphasis: impl Fn(&str) -> String) -> String {
         match &self.rules {
@@ -143,21 +150,35 @@ impl Question {
                 .unwrap_or_default(),
             rules: rules.cloned(),
             lift: None,
+            usual: Network::Public,
             offer,
             screen: Screen { colour: false, columns: usize::MAX },
         }
     }
 
     /// Offers to lift what the sandbox forbids.
-    #[must_use]
-    pub fn lifting(mut self, lift: Option<&Lift>) -> Self {
+    pub async fn lifting(mut self, lift: Option<&Lift>) -> Self {
+        if let Some(lift) = lift {
+            self.usual = lift.usual_network(&self.approval).await;
+        }
         self.lift = lift.cloned();
         self
     }
 
-    /// Returns whether the command would run without network although a person could grant it.
-    pub fn lacks_network(&self) -> bool {
-        self.lift.as_ref().is_some_and(|lift| lift.lacks_network(&self.approval))
+    /// Returns in words how the sandbox limits the network of the command, if a person could open more of it.
+    pub fn lacks_network(&self) -> Option<String> {
+        self.lift.as_ref()?.lacks_network(&self.approval, &self.usual)
+    }
+
+    /// Returns what a person can grant to the session.
+    fn grantable(&self) -> Option<Granted> {
+        self.lift.as_ref()?.offered(&self.approval, &self.usual)
+    }
+
+    /// Returns whether a person has opened the same network to a single command before.
+    fn is_second_time(&self) -> bool {
+        let session = &self.approval.at.run.session_id;
+        self.lift.as_ref().is_some_and(|lift| lift.was_opened(session, &self.usual))
     }
 
     /// Turns colour on or off.
@@ -202,17 +223,20 @@ impl Question {
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
         // What opens more than a call is no letter: words that people begin to type must not choose it.
-        if self.lacks_network() {
-            let label = "with network".to_owned();
-            choices.push(Choice { key: '+', label, rules: None, reply: Reply::WithNetwork });
-        }
-        if let Some(granted) = self.lift.as_ref().and_then(|lift| lift.offered(&self.approval)) {
-            let label = if self.lacks_network() {
-                "with network in this session".to_owned()
-            } else {
-                format!("in this session, for all commands: {granted}")
+        if let Some(granted) = self.grantable() {
+            let reply = Reply::Grant { granted: granted.clone() };
+            let network = format!("with network in this session: {}", granted.network);
+            let (key, label) = match self.lacks_network() {
+                // Who needs the same network again means it for the session.
+                Some(_) if self.is_second_time() => ('+', network),
+                Some(_) => {
+                    let label = "with network".to_owned();
+                    choices.push(Choice { key: '+', label, rules: None, reply: Reply::WithNetwork });
+                    ('*', network)
+                }
+                None => ('*', format!("in this session: {granted}")),
             };
-            choices.push(Choice { key: '*', label, rules: None, reply: Reply::Grant { granted } });
+            choices.push(Choice { key, label, rules: None, reply });
         }
         let modes = [
             (Mode::AcceptEdits, 's', "all edits in this session", Reply::AllEdits),
@@ -236,7 +260,7 @@ impl Question {
 
     /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover), if this many lines are still to be shown.
     pub(super) fn keys(&self, left: usize) -> String {
-        self.screen.keys(left, self.lacks_network(), &self.choices())
+        self.screen.keys(left, self.lacks_network().as_deref(), &self.choices())
     }
 
     /// Returns the approval that is asked for.
@@ -254,12 +278,18 @@ impl Question {
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
             Reply::ForFolder { rule } => self.learn(rule, For::Folder(self.approval.at.run.session_id.clone())).await,
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
-            Reply::WithNetwork => Ok(Decision::Edit { args: Lift::with_network(&self.approval.args) }),
-            Reply::Grant { granted } => {
-                let lift = self.lift.as_ref().filter(|lift| lift.offered(&self.approval).as_ref() == Some(&granted));
+            Reply::WithNetwork => {
+                let lift = self.lift.as_ref().filter(|_| self.lacks_network().is_some());
                 let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
+                lift.opened_once(&self.approval.at.run.session_id, self.usual.clone());
+                Ok(Decision::Edit { args: Lift::with_network(&self.approval.args, &self.usual) })
+            }
+            Reply::Grant { granted } => {
+                let lift = self.lift.as_ref().filter(|_| self.grantable().as_ref() == Some(&granted));
+                let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
+                let recorded = granted.recorded();
                 lift.grant(&self.approval.at.run.session_id, granted);
-                Ok(self.approval.approve())
+                Ok(self.granting(recorded.into_iter().collect()))
             }
             Reply::AllEdits => self.change_mode(Mode::AcceptEdits, "this is no edit in the working folder"),
             Reply::AllInSandbox => {

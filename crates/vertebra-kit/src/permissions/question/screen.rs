@@ -125,7 +125,7 @@ impl Screen {
     }
 
     /// Formats the possible answers.
-    pub(super) fn keys(self, left: usize, lacks_network: bool, choices: &[Choice]) -> String {
+    pub(super) fn keys(self, left: usize, lacks_network: Option<&str>, choices: &[Choice]) -> String {
         let mut shown = String::new();
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -137,8 +137,8 @@ impl Screen {
             return shown;
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
-        if lacks_network {
-            line(&mut shown, "  runs without network");
+        if let Some(limit) = lacks_network {
+            line(&mut shown, &format!("  {limit}"));
         }
         for choice in choices {
             let (rule, and) = match choice.reply {

@@ -98,7 +98,7 @@ impl Approver for TerminalApprover {
     async fn decide(&self, approval: &Approval) -> Decision {
         let mut desk = self.desk.lock().await;
         let question = Question::about(approval, self.rules.as_ref()).await;
-        let question = question.lifting(self.lift.as_ref()).colour(self.colour);
+        let question = question.lifting(self.lift.as_ref()).await.colour(self.colour);
         Asking { question, editor: self.editor.as_ref() }.ask(&mut desk).await
     }
 
@@ -168,8 +168,10 @@ impl Asking<'_> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let rule = (!rest.is_empty()).then(|| rest.to_owned());
-        let chosen =
-            |key: char| self.question.choices().into_iter().find(|choice| choice.key == key).map(|choice| choice.reply);
+        let chosen = |key: char| {
+            let choice = self.question.choices().into_iter().find(|choice| choice.is_chosen_by(key));
+            choice.map(|choice| choice.reply)
+        };
         let (offers, has_file) = (self.question.offered().is_some(), self.question.file().is_some());
         Ok(match &*key.to_lowercase() {
             "y" | "yes" if rest.is_empty() => Some(Reply::Yes),

@@ -56,37 +56,43 @@ const CASES: &[&str] = &[
     "touch -d 2020-01-01 old && chmod -w old && rm -f old && mkdir ro && chmod 555 ro && chmod 755 ro && rmdir ro",
 ];
 
-/// What a case leaves, without what tells one run from another.
+/// Dates that make commits of two runs the same.
+const DATES: [(&str, &str); 2] =
+    [("GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z")];
+
+/// Runs a script in a folder, without Vertebra.
 #[expect(clippy::disallowed_methods, reason = "git ends by itself and prints little")]
-async fn leaves(area: Area, case: &str) -> (Option<i32>, String, Vec<(String, String)>) {
-    let work = area.path("work");
+fn by_hand(folder: &Path, script: &str) -> String {
+    let mut shell = std::process::Command::new("bash");
+    let done = shell.args(["-c", script]).envs(DATES).current_dir(folder).output().expect("a shell");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// All files of the work folder, without what tells one run from another. Objects and references are compared by their
+/// names and by what git says of them.
+fn left_in(area: &Area) -> Vec<(String, String)> {
+    let volatile = ["/index", "/logs", "__pycache__", ".git/objects/pack", "lib/objects", ".package-lock.json"];
+    let kept = |path: &str| !volatile.iter().any(|part| path.contains(part)) && !path.starts_with("v/");
     let root = real(area.root.path());
-    let dates = [("GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z")];
-    let mut making = std::process::Command::new("bash");
-    let made = making.args(["-c", PROJECT]).envs(dates).current_dir(&work).output().expect("a shell");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let variables = "export GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z HOME=$TMPDIR";
-    let result = area.bash(&format!("{variables}; {case}")).await;
-    let kept = |path: &str| {
-        let volatile = [
-            ".git/index",
-            ".git/logs",
-            "/index",
-            "/logs/",
-            "__pycache__",
-            ".git/objects/pack",
-            "lib/objects",
-            ".package-lock.json",
-        ];
-        !volatile.iter().any(|part| path.contains(part)) && !path.starts_with("v/")
-    };
-    let left = contents(&work).into_iter().filter(|(path, _)| kept(path));
-    // Objects and references are compared by their names and by what git says of them.
-    let left = left.map(|(path, content)| (path.clone(), content.replace(&root, "ROOT")));
+    let left = contents(&area.path("work")).into_iter().filter(|(path, _)| kept(path));
+    left.map(|(path, content)| (path, content.replace(&root, "ROOT"))).collect()
+}
+
+/// What a case leaves: its exit code, what it said, and the files.
+async fn leaves(area: Area, case: &str) -> (Option<i32>, String, Vec<(String, String)>) {
+    by_hand(&area.path("work"), PROJECT);
+    let (code, said) = outcome(&area, case).await;
+    (code, said, left_in(&area))
+}
+
+/// How a command ended, and what it said.
+async fn outcome(area: &Area, command: &str) -> (Option<i32>, String) {
+    let dates = DATES.map(|(name, date)| format!("{name}={date}")).join(" ");
+    let result = area.bash(&format!("export {dates} HOME=$TMPDIR; {command}")).await;
     // A program may look for news of itself on the network, and do without.
     let said = result.output.lines().filter(|line| !line.starts_with("[the sandbox blocked a name lookup"));
-    let said = said.collect::<Vec<_>>().join("\n").replace(&root, "ROOT");
-    (result.exit_code, said, left.collect())
+    (result.exit_code, said.collect::<Vec<_>>().join("\n").replace(&real(area.root.path()), "ROOT"))
 }
 
 #[tokio::test]
@@ -94,14 +100,68 @@ async fn everyday_work_leaves_the_same_files_as_without_a_sandbox() {
     for case in CASES {
         let (bare, held) = (leaves(Area::new().bare(), case).await, leaves(Area::new(), case).await);
         assert_eq!((held.0, &held.1), (bare.0, &bare.1), "{case}");
-        let only = |these: &[(String, String)], those: &[(String, String)]| {
-            these
-                .iter()
-                .filter(|entry| !those.contains(entry))
-                .map(|(path, text)| format!("{path}: {text:.400}"))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!((only(&held.2, &bare.2), only(&bare.2, &held.2)), (vec![], vec![]), "{case}\n{}", held.1);
+        same(&held.2, &bare.2, case);
+    }
+}
+
+/// Names what is in one list of files and not in the other.
+fn same(held: &[(String, String)], bare: &[(String, String)], case: &str) {
+    let only = |these: &[(String, String)], those: &[(String, String)]| {
+        let these = these.iter().filter(|entry| !those.contains(entry));
+        these.map(|(path, text)| format!("{path}: {text:.400}")).collect::<Vec<_>>()
+    };
+    assert_eq!((only(held, bare), only(bare, held)), (vec![], vec![]), "{case}");
+}
+
+/// A package for npm and cargo, with a change and new files that are not committed.
+const PACKAGE: &str = "git init -q -b main . && git config user.email a@b.c && git config user.name a && mkdir src && \
+    echo 'fn main() {}' > src/main.rs && printf '{\"name\": \"x\", \"version\": \"1.0.0\"}' > package.json && \
+    printf '[package]\nname = \"x\"\nversion = \"1.0.0\"\nedition = \"2021\"\n' > Cargo.toml && \
+    printf 'target\n*.tgz\n' > .gitignore && git add -A && git commit -qm one && git branch side && \
+    echo '// changed' >> src/main.rs && mkdir new && echo n > new/file && chmod 600 new/file && ln -s file new/link";
+
+/// What must behave as without Vertebra, one after the other in the same repository.
+const NOTHING_APPEARS: &[&str] = &[
+    "git stash -u && git status --short",
+    "git stash pop",
+    "git worktree add ../tmp/beside side && git worktree add within side~0 --detach && git worktree list | wc -l",
+    "git worktree remove within",
+    "cp -r . ../tmp/copy && git -C ../tmp/copy status --short && mv ../tmp/copy copy",
+    "tar cf ../tmp/all.tar . && mkdir out && tar xf ../tmp/all.tar -C out && tar tf ../tmp/all.tar | sort",
+    "git clean -fd",
+    "npm pack --silent --offline && tar tzf x-1.0.0.tgz",
+    "cargo package --quiet --offline --no-verify --allow-dirty && tar tzf target/package/x-1.0.0.crate",
+    "git config user.name 'Somebody Else' && git config user.name",
+    "git remote add origin https://example.com/x.git && git remote -v",
+];
+
+/// The programs of the person, which are not in the home folder of an area.
+fn toolchain() -> String {
+    let home = || format!("{}/.rustup", std::env::var("HOME").expect("a home folder"));
+    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| home());
+    format!(
+        "export RUSTUP_HOME={rustup} CARGO_HOME=$TMPDIR/cargo npm_config_cache=$TMPDIR/npm npm_config_update_notifier=false"
+    )
+}
+
+#[tokio::test]
+async fn git_archives_and_package_managers_find_nothing_of_the_sandbox_in_the_work_tree() {
+    let (bare, held) = (Area::new().bare(), Area::new());
+    for area in [&bare, &held] {
+        by_hand(&area.path("work"), PACKAGE);
+    }
+    for command in NOTHING_APPEARS {
+        let case = format!("{}; {command}", toolchain());
+        let expected = outcome(&bare, &case).await;
+        if command.starts_with("cargo") && expected.0 == Some(127) {
+            println!("NOT TRIED HERE: `cargo` is missing for this user");
+            continue;
+        }
+        assert_eq!(expected.0, Some(0), "without a sandbox: {command}\n{}", expected.1);
+        assert_eq!(outcome(&held, &case).await, expected, "{command}");
+        same(&left_in(&held), &left_in(&bare), command);
+        let status = |area: &Area| by_hand(&area.path("work"), "git status --porcelain --ignored && git stash list");
+        assert_eq!(status(&held), status(&bare), "{command}");
     }
 }
 

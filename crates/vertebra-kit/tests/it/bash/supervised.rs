@@ -321,7 +321,14 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     fs::copy(super::launcher(), program.with_file_name("vertebra-sandbox")).expect("a copy of the launcher");
     let mut command = Command::new(program);
     command.args(["bash::protected", "bash::everyday::everyday", "bash::escapes", "bash::supervised", "bash::sandbox"]);
-    command.args(["bash::network", "bash::proxy", "bash::needs", "bash::caches", "bash::outside"]);
+    command.args([
+        "bash::everyday::git_archives",
+        "bash::network",
+        "bash::proxy",
+        "bash::needs",
+        "bash::caches",
+        "bash::outside",
+    ]);
     command.args(["--test-threads=2", "--show-output", "--skip", "for_an_ordinary_user"]);
     std::os::unix::process::CommandExt::uid(&mut command, 65534);
     std::os::unix::process::CommandExt::gid(&mut command, 65534);

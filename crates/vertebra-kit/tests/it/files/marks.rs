@@ -364,3 +364,17 @@ async fn what_a_session_keeps_about_a_file_tells_nothing_about_its_secrets() {
     let kept = format!("{kept:?}");
     assert!(kept.contains("hash") && !kept.contains(&plain[..32]), "{kept}");
 }
+
+#[tokio::test]
+async fn an_unquoted_password_in_configuration_is_a_mark_that_can_be_written_back_and_in_source_code_it_is_text() {
+    let world = World::new();
+    let code = "password = hunter2\ntoken: str\n";
+    world.put("app.ini", "[db]\npassword = hunter2\nuser = ann\n");
+    world.put("app.py", code);
+    let mut talk = talk(&world).await;
+    let seen = read(&mut talk, "app.ini").await;
+    assert!(seen.contains("password = [REDACTED:password#") && !seen.contains("hunter2"), "{seen}");
+    talk.ok("write_file", json!({"path": "app.ini", "content": seen.replace("ann", "bob")})).await;
+    assert_eq!(world.get("app.ini"), b"[db]\npassword = hunter2\nuser = bob\n");
+    assert_eq!(read(&mut talk, "app.py").await, code);
+}

@@ -126,3 +126,16 @@ async fn a_child_is_under_the_redaction_of_its_parent() {
     assert!(!left.everything.contains("ghp_"), "{}", left.everything);
     assert!(!sent(&childs).contains("ghp_") && !sent(&model).contains("ghp_"));
 }
+
+#[tokio::test]
+async fn a_command_that_names_a_configuration_file_shows_no_unquoted_password() {
+    let model =
+        Script::new().call("bash", r#"{"command": "cat conf/app.ini"}"#).call("bash", r#"{"command": "cat app.py"}"#);
+    let model = model.say("ok");
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("bash").by(|_| Ok("password = hunter2".into()))).with(Redaction::default());
+    left(&mut builder, "look").await;
+    let read = crate::support::read_by_model(&model);
+    assert!(read[0].ends_with("password = [REDACTED:password]"), "{read:?}");
+    assert!(read[1].ends_with("password = hunter2"), "source code is shown: {read:?}");
+}

@@ -1,5 +1,6 @@
 //! Files of git that are made only if their content is harmless: the command writes into a pipe, and once it has closed
-//! it, the supervisor judges what came and makes the file.
+//! it, the supervisor judges what came and makes the file. The mode of the pipe is that of the file: programs such as `mv`
+//! set it while they write.
 
 use std::{
     io::Write as _,
@@ -8,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, fchmod, openat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, fchmod, fstat, openat, unlinkat},
     io::{Errno, read},
     pipe::{PipeFlags, pipe_with},
 };
@@ -20,7 +21,6 @@ pub(super) struct Checked {
     from: OwnedFd,
     folder: OwnedFd,
     path: PathBuf,
-    mode: Mode,
     content: Content,
     bytes: Vec<u8>,
 }
@@ -43,7 +43,8 @@ impl Checked {
     ) -> Result<(OwnedFd, Self), Errno> {
         let (from, to) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&from, true)?;
-        Ok((to, Self { from, folder, path, mode, content, bytes: Vec::new() }))
+        fchmod(&to, mode)?;
+        Ok((to, Self { from, folder, path, content, bytes: Vec::new() }))
     }
 
     /// Where it is made.
@@ -81,10 +82,12 @@ impl Checked {
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.folder, name, flags, self.mode)?;
+        // What git reads stays readable.
+        let mode = Mode::from_raw_mode(fstat(&self.from)?.st_mode & 0o777 | 0o400);
+        let file = openat(&self.folder, name, flags, mode)?;
         let mut file = std::fs::File::from(file);
         file.write_all(&self.bytes)?;
-        Ok(fchmod(&file, self.mode)?)
+        Ok(fchmod(&file, mode)?)
     }
 }
 
