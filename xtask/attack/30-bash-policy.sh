@@ -186,3 +186,62 @@ slips_kubectl() {
     _slips "kubectl exec pod -- sh -c 'rm a'"
 }
 
+# A rule about rm, and rm by its path
+slips_path() {
+    _slips "/bin/rm a"
+}
+
+# A rule about rm, and rm behind poetry run
+slips_poetry() {
+    _slips "poetry run rm a"
+}
+
+# A rule about rm, and rm behind npx -c
+slips_npx() {
+    _slips "npx -c 'rm a'"
+}
+
+# A rule about rm, and rm in an option of tar
+slips_tar() {
+    _slips "tar xf x.tar --to-command='rm a'"
+}
+
+# A rule about rm, and rm in EDITOR
+slips_editor() {
+    _slips "EDITOR='rm a' git commit"
+}
+
+# A rule about rm, and rm in GIT_SSH_COMMAND
+slips_ssh_command() {
+    _slips "GIT_SSH_COMMAND='rm a' git fetch"
+}
+
+# A rule about rm, and rm piped to a shell
+slips_pipe() {
+    _slips "echo 'rm a' | sh"
+}
+
+# A rule about rm, and rm in a variable
+slips_variable() {
+    _slips "x='rm a'; \$x"
+}
+
+# A rule about rm, and rm in an alias of the shell
+slips_alias() {
+    _slips "alias y='rm a'"
+}
+
+# A rule about rm, and rm in a pipe of awk
+slips_getline() {
+    _slips "awk 'BEGIN { \"rm a\" | getline }'"
+}
+
+# A rule about rm, and rm in Python from a here-document
+slips_python_document() {
+    _slips "python3 - <<< 'import os; os.system(\"rm a\")'"
+}
+
+# A rule about rm, and rm behind the loader
+slips_loader() {
+    _slips "/lib64/ld-linux-x86-64.so.2 /bin/rm a"
+}

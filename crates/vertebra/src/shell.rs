@@ -11,6 +11,7 @@ mod carrier;
 mod command;
 mod document;
 mod expansion;
+mod further;
 mod rough;
 mod spread;
 mod word;
@@ -22,6 +23,7 @@ mod tests;
 use scan::Scan;
 
 pub use braces::expand_braces;
+pub use further::further_commands;
 
 /// Lines longer than this are cut at separators instead of being read.
 const MAX_LINE: usize = 64 * 1024;

@@ -285,7 +285,7 @@ impl Rule {
             Part::All => subject.is_called(&self.tool),
             Part::Command(pattern) => {
                 let whole = subject.line.as_deref().is_some_and(|line| pattern.holds(line));
-                whole || subject.commands.iter().any(|command| pattern.holds_somehow(command))
+                whole || subject.commands.iter().chain(&subject.further).any(|command| pattern.holds_somehow(command))
             }
             Part::Path(Access::Read, pattern) => {
                 named().chain(touched().map(|touched| &touched.place)).any(|place| holds(pattern, place))

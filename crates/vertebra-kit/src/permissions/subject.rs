@@ -7,7 +7,11 @@ use std::{
 };
 
 use serde_json::Value;
-use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
+use vertebra::{
+    Args, Call, ToolSpec,
+    paths::absolute,
+    shell::{further_commands, simple_commands},
+};
 
 use super::{
     command::{Redirection, parts},
@@ -101,6 +105,8 @@ pub(super) struct Subject {
     pub(super) line: Option<String>,
     /// The simple commands.
     pub(super) commands: Vec<String>,
+    /// Further commands that they may run. Only deny and ask rules look at them.
+    pub(super) further: Vec<String>,
     /// What the call asks for beyond the sandbox.
     pub(super) needs: Option<Value>,
     /// The paths among the arguments.
@@ -180,6 +186,7 @@ impl Subject {
             names,
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
+            further: further_commands(call.command().unwrap_or_default(), &commands),
             needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
             searched: Vec::new(),

@@ -16,6 +16,7 @@ use crate::{
         Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
     },
+    shell,
 };
 
 /// An event of a run: it knows who, where and when.
@@ -175,7 +176,9 @@ macro_rules! call_facts {
             }
 
             fn commands(&self) -> Vec<String> {
-                self.call.simple_commands()
+                let mut commands = self.call.simple_commands();
+                commands.extend(shell::further_commands(self.call.command().unwrap_or_default(), &commands));
+                commands
             }
 
             fn paths(&self) -> Vec<String> {

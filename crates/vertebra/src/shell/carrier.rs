@@ -12,6 +12,16 @@ pub(super) enum Carried {
     Script(String),
 }
 
+impl Carried {
+    /// The command as one text.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Words(words) => words.join(" "),
+            Self::Script(text) => text,
+        }
+    }
+}
+
 /// Programs with code in an argument.
 const CODE: &[&str] = &[
     "awk",
@@ -34,6 +44,15 @@ const CODE: &[&str] = &[
     "tclsh",
     "osascript",
     "expect",
+    "Rscript",
+    "R",
+    "octave",
+    "julia",
+    "elixir",
+    "erl",
+    "emacs",
+    "gnuplot",
+    "groovy",
 ];
 const EDITORS: &[&str] = &["vim", "vi", "nvim", "ex", "view", "vimdiff", "rvim", "gvim"];
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
@@ -133,7 +152,8 @@ fn tmux(args: &[String]) -> Vec<Carried> {
 
 fn remote(args: &[String]) -> Vec<Carried> {
     let words = behind(args, "BbcDEeFIiJLlmOoPpQRSWw");
-    let command = words.get(1..).unwrap_or_default().join(" ");
+    let command = words.get(1..).unwrap_or_default();
+    let command = command.strip_prefix(&["--".to_owned()]).unwrap_or(command).join(" ");
     let of_options = args.iter().filter_map(|word| {
         let option = word.strip_prefix("-o").unwrap_or(word);
         let (name, command) = option.split_once(['=', ' '])?;
@@ -229,10 +249,24 @@ fn editor(args: &[String]) -> Vec<Carried> {
 }
 
 /// Words of code that run a command.
-const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell", "run(", "qx", "`", "do shell"];
+const RUNS: &[&str] = &[
+    "system",
+    "exec",
+    "spawn",
+    "popen",
+    "subprocess",
+    "shell",
+    "run(",
+    "qx",
+    "`",
+    "do shell",
+    "getline",
+    "| \"",
+    "cmd",
+];
 
 /// The texts in code that runs something: each, and all of them as the words of one command.
-fn literals(args: &[String]) -> Vec<Carried> {
+pub(super) fn literals(args: &[String]) -> Vec<Carried> {
     let mut found = Vec::new();
     for code in args.iter().filter(|code| RUNS.iter().any(|word| code.contains(word))) {
         let mut texts = Vec::new();

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{MAX_COMMANDS, MAX_LINE, simple_commands};
+use super::{MAX_COMMANDS, MAX_LINE, further_commands, simple_commands};
 
 /// Each case: a line, and the commands found in it.
 fn check(cases: &[(&str, &[&str])]) {
@@ -416,5 +416,68 @@ proptest! {
             kinds.is_empty() || commands.iter().any(|command| command == "rm -rf /"),
             "in {:?}: {:?}", line, commands
         );
+    }
+}
+
+#[test]
+fn a_refusing_pattern_also_sees_what_may_run() {
+    for line in [
+        "/bin/rm -rf /",
+        "sudo /usr/bin/rm -rf /",
+        "poetry run rm -rf /",
+        "conda run -n base rm -rf /",
+        "uv run --with x -- rm -rf /",
+        "npx -c 'rm -rf /'",
+        "npm exec -- rm -rf /",
+        "yarn exec rm -rf /",
+        "mise x -- rm -rf /",
+        "perf stat -e cycles rm -rf /",
+        "faketime yesterday rm -rf /",
+        "setarch x86_64 -R rm -rf /",
+        "mosh host -- rm -rf /",
+        "ssh -p 22 me@host -- rm -rf /",
+        "watchexec -- rm -rf /",
+        "nodemon --exec 'rm -rf /'",
+        "nix-shell -p x --run 'rm -rf /'",
+        "tar xf x.tar --to-command='rm -rf /'",
+        "tar cf x y --checkpoint=1 --checkpoint-action=exec='rm -rf /'",
+        "tar -I 'rm -rf /' -xf x",
+        "rsync -e 'rm -rf /' a b:c",
+        "split --filter='rm -rf /' f",
+        "sort --compress-program 'rm -rf /' f",
+        "man -P 'rm -rf /' ls",
+        "git difftool --extcmd='rm -rf /'",
+        "git clone -u 'rm -rf /' a b",
+        "go test -exec 'rm -rf /'",
+        "mapfile -C 'rm -rf /' -c 1 x",
+        "gdb -batch -ex 'shell rm -rf /'",
+        "EDITOR='rm -rf /' git commit",
+        "GIT_SSH_COMMAND='rm -rf /' git fetch",
+        "GIT_PAGER='rm -rf /' git log",
+        "echo 'rm -rf /' | sh",
+        "printf 'rm -rf /' | bash -s",
+        "bash <(echo rm -rf /)",
+        ". <(echo rm -rf /)",
+        "echo 'rm -rf /' > x.sh && ./x.sh",
+        "x='rm -rf /'; $x",
+        "x='$(rm -rf /)'; echo ${x@P}",
+        "alias y='rm -rf /'",
+        "awk 'BEGIN { \"rm -rf /\" | getline }'",
+        "awk 'BEGIN { print 1 | \"rm -rf /\" }'",
+        "python3 - <<< 'import os; os.system(\"rm -rf /\")'",
+        "python3 <<E\nimport os\nos.popen('rm -rf /')\nE",
+        "Rscript -e 'system(\"rm -rf /\")'",
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /",
+    ] {
+        let commands = simple_commands(line);
+        let further = further_commands(line, &commands);
+        let starts = |command: &String| command.starts_with("rm -rf /");
+        assert!(commands.iter().chain(&further).any(starts), "{line}: {commands:?} {further:?}");
+    }
+    for line in
+        ["cargo test", "git log --oneline | head -5", "echo rm x", "ls; rm x", "tar xf x.tar -C y", "make CC=gcc"]
+    {
+        let further = further_commands(line, &simple_commands(line));
+        assert!(further.is_empty(), "{line}: {further:?}");
     }
 }

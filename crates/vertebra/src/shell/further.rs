@@ -1,0 +1,232 @@
+//! Commands that a line may run by ways that are not certain enough to ask for a rule that allows them: behind programs that
+//! prepare an environment, in options of other programs, in variables, and in what is piped to a shell.
+
+use super::{MAX_COMMANDS, MAX_LINE, carrier, simple_commands, wrapper};
+
+/// Programs that run what follows them, or what follows one of these words.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("asdf", &["exec"]),
+    ("aws-vault", &["exec"]),
+    ("bun", &["run", "x"]),
+    ("bundle", &["exec"]),
+    ("bunx", &[]),
+    ("catchsegv", &[]),
+    ("chamber", &["exec"]),
+    ("choom", &[]),
+    ("cmake", &["-E", "env"]),
+    ("concurrently", &[]),
+    ("conda", &["run"]),
+    ("direnv", &["exec", "."]),
+    ("doppler", &["run"]),
+    ("dotenv", &[]),
+    ("dotenvx", &["run"]),
+    ("faketime", &["*"]),
+    ("fakeroot", &[]),
+    ("fnm", &["exec"]),
+    ("heroku", &["run"]),
+    ("hyperfine", &[]),
+    ("linux32", &[]),
+    ("linux64", &[]),
+    ("mamba", &["run"]),
+    ("meson", &["devenv"]),
+    ("micromamba", &["run"]),
+    ("mise", &["exec", "x"]),
+    ("mosh", &["--"]),
+    ("multipass", &["--"]),
+    ("nix", &["-c", "--command", "--"]),
+    ("npm", &["exec", "x"]),
+    ("npx", &[]),
+    ("nvm", &["exec", "*"]),
+    ("op", &["run"]),
+    ("pdm", &["run"]),
+    ("perf", &["stat", "record", "trace"]),
+    ("pipenv", &["run"]),
+    ("pipx", &["run"]),
+    ("pixi", &["run"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("poetry", &["run"]),
+    ("pyenv", &["exec"]),
+    ("rbenv", &["exec"]),
+    ("sem", &[]),
+    ("setarch", &["*"]),
+    ("task", &["--"]),
+    ("tmux", &["run-shell", "if-shell"]),
+    ("uclampset", &[]),
+    ("uv", &["run"]),
+    ("uvx", &[]),
+    ("volta", &["run"]),
+    ("watchexec", &[]),
+    ("wsl", &[]),
+    ("yarn", &["exec", "run", "dlx"]),
+];
+
+/// Options whose value is a command, by program.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("ag", &["--pager"]),
+    ("ansible", &["-a", "--args"]),
+    ("bat", &["--pager"]),
+    ("bazel", &["--run_under"]),
+    ("bind", &["-x"]),
+    ("cargo", &["-s", "--shell"]),
+    ("compgen", &["-C"]),
+    ("complete", &["-C"]),
+    ("delta", &["--pager"]),
+    ("doppler", &["--command"]),
+    ("dpkg", &["--pre-invoke", "--post-invoke"]),
+    ("fly", &["-C", "--command"]),
+    ("fzf", &["--preview"]),
+    ("gcloud", &["--command"]),
+    ("gdb", &["-ex", "--ex"]),
+    ("git", &["-u", "--upload-pack", "--receive-pack", "-x", "--extcmd", "-O", "--open-files-in-pager", "--exec"]),
+    ("go", &["-exec", "-toolexec", "-vettool"]),
+    ("just", &["--command"]),
+    ("man", &["-P", "--pager"]),
+    ("mapfile", &["-C"]),
+    ("nix-shell", &["--run", "--command"]),
+    ("nodemon", &["-x", "--exec"]),
+    ("npm", &["-c", "--call"]),
+    ("npx", &["-c", "--call"]),
+    ("readarray", &["-C"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S"]),
+    ("sort", &["--compress-program"]),
+    ("split", &["--filter"]),
+    (
+        "tar",
+        &[
+            "-I",
+            "-F",
+            "--to-command",
+            "--checkpoint-action=exec",
+            "--use-compress-program",
+            "--rsh-command",
+            "--info-script",
+            "--new-volume-script",
+        ],
+    ),
+    ("vagrant", &["-c", "--command"]),
+    ("zip", &["-TT", "--unzip-command"]),
+];
+
+/// Ends of the names of variables in which programs look for a command.
+const VARIABLES: &[&str] = &[
+    "EDITOR",
+    "PAGER",
+    "VISUAL",
+    "_COMMAND",
+    "_WRAPPER",
+    "_RUNNER",
+    "_ASKPASS",
+    "EXTERNAL_DIFF",
+    "LESSOPEN",
+    "BROWSER",
+];
+
+/// Folders of programs that are known by their names.
+const FOLDERS: &[&str] = &["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/"];
+
+/// How many commands are listed.
+const MOST: usize = 64;
+
+/// How many readings one command gets.
+const READINGS: usize = 6;
+
+/// Lists more commands that a line may run, from those that [`simple_commands`] lists for it: the programs of the system by their bare
+/// names, and what they may run in turn. Compare patterns that *refuse* with these too. A pattern that allows something need not
+/// hold for them.
+///
+/// ```
+/// use vertebra::shell::further_commands;
+///
+/// assert_eq!(further_commands("/bin/rm x", &[]), ["rm x"]);
+/// assert_eq!(further_commands("poetry run rm x", &[]), ["rm x"]);
+/// assert!(further_commands("cargo test", &[]).is_empty());
+/// ```
+pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
+    let (mut further, mut left): (Vec<String>, usize) = (Vec::new(), MAX_LINE);
+    let mut add = |text: &str| {
+        left = left.saturating_sub(text.len());
+        let text = text.trim();
+        if left == 0 || further.len() >= MOST {
+            return;
+        }
+        for command in std::iter::once(text.to_owned()).chain(simple_commands(text)).take(MOST) {
+            let bare = by_name(&command);
+            for command in std::iter::once(command).chain(bare) {
+                let is_new = !command.is_empty() && command != line && !commands.contains(&command);
+                if is_new && !further.contains(&command) {
+                    further.push(command);
+                }
+            }
+        }
+    };
+    let all = || std::iter::once(line).filter(|_| commands.is_empty()).chain(commands.iter().map(String::as_str));
+    let runs_text = all().any(|command| {
+        let program = command.split(' ').next().unwrap_or_default();
+        wrapper::reads_script(program)
+            || program.starts_with(['$', '"'])
+            || program.starts_with("./")
+            || program == "eval"
+    }) || line.contains("@P}");
+    for command in all().take(MAX_COMMANDS) {
+        let (first, rest) = command.split_once(' ').unwrap_or((command, ""));
+        if let Some(bare) = by_name(command) {
+            add(&bare);
+        }
+        let program = wrapper::base(first);
+        if let Some((name, value)) = first.split_once('=') {
+            if runs_text || VARIABLES.iter().any(|end| name.ends_with(end)) {
+                add(&format!("{} {rest}", value.trim_start_matches(['(', '|'])));
+            }
+        } else if matches!(program, "echo" | "printf" | "alias") && (runs_text || program == "alias") {
+            add(rest.split_once('=').filter(|_| program == "alias").map_or(rest, |(_, value)| value));
+        } else if program.starts_with("ld-linux") || program.starts_with("ld-musl") || program == "ld.so" {
+            behind(&rest.split(' ').collect::<Vec<_>>(), &mut add);
+        }
+        let words: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
+        for (_, marks) in RUNNERS.iter().filter(|(name, _)| *name == program) {
+            let marked = words.iter().rposition(|word| marks.contains(word)).map(|at| at + 1);
+            let begin = if marks.is_empty() { Some(0) } else { marked.or(marks.contains(&"*").then_some(1)) };
+            behind(begin.and_then(|begin| words.get(begin..)).unwrap_or_default(), &mut add);
+        }
+        for (_, options) in OPTIONS.iter().filter(|(name, _)| *name == program) {
+            let values = words.iter().enumerate().filter_map(|(at, word)| {
+                let value = options.iter().find_map(|option| word.strip_prefix(option))?;
+                Some((at, value.strip_prefix('=').unwrap_or(value)))
+            });
+            for (at, value) in values.take(READINGS) {
+                let script = [&[value], &words[at + 1..]].concat().join(" ");
+                add(script.trim().strip_prefix("shell ").unwrap_or(&script));
+            }
+        }
+    }
+    let has_code = |command: &str| carrier::carries(wrapper::base(command.split(' ').next().unwrap_or_default()));
+    if line.contains("<<") && all().any(has_code) {
+        for carried in carrier::literals(&[line.to_owned()]) {
+            add(&carried.text());
+        }
+    }
+    further
+}
+
+/// Returns a command with the bare name of its program, if that is one of the system.
+fn by_name(command: &str) -> Option<String> {
+    FOLDERS.iter().find_map(|folder| command.strip_prefix(folder)).map(str::to_owned)
+}
+
+/// Adds the command behind options. The word behind an option may be its value.
+fn behind(words: &[&str], add: &mut impl FnMut(&str)) {
+    let mut after_option = false;
+    let mut left = READINGS;
+    for (at, word) in words.iter().enumerate() {
+        if word.starts_with('-') {
+            after_option = *word != "--" && !word.contains('=');
+            continue;
+        }
+        add(&words[at..].join(" "));
+        left -= 1;
+        if left == 0 || !std::mem::take(&mut after_option) {
+            break;
+        }
+    }
+}
