@@ -54,7 +54,7 @@ pub(crate) use needs::ASKS_FOR;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;
-pub(crate) use place::{here, is_sandbox_required, require_sandbox};
+pub(crate) use place::{from_shell, here, is_sandbox_required, require_sandbox};
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use report::STDERR;
