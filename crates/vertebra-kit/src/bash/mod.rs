@@ -55,7 +55,7 @@ pub(crate) use needs::ASKS_FOR;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;
-pub(crate) use place::{Remember, here, is_sandbox_required, require_sandbox};
+pub(crate) use place::{Remember, from_shell, here, is_sandbox_required, require_sandbox};
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use report::STDERR;

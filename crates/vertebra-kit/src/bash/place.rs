@@ -7,7 +7,7 @@ use std::{
 };
 
 use tempfile::NamedTempFile;
-use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, proceed};
+use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, paths::absolute, proceed};
 
 use super::{
     Lift, TOOL,
@@ -26,6 +26,19 @@ const PATH_BYTES: u64 = 4096;
 pub(crate) fn here(cx: &ToolCx<'_>) -> Option<String> {
     let went = cx.state().metadata().get(CWD).and_then(|folder| folder.as_str());
     went.filter(|_| &*cx.tool == TOOL).map(str::to_owned)
+}
+
+/// A path of a call as it is from the agent's own folder, if a command before has left another one, where relative paths begin.
+pub(crate) fn from_shell(state: &AgentState, folder: &str, path: &str) -> Option<String> {
+    let went = state.metadata().get(CWD)?.as_str().filter(|cwd| is_there(cwd))?;
+    let home = Path::new(folder).canonicalize().ok()?;
+    if path.starts_with(['/', '~']) || path.contains("://") || Path::new(went) == home {
+        return None;
+    }
+    let path = PathBuf::from(absolute(went, path));
+    let below = path.strip_prefix(&home).unwrap_or(&path);
+    let text = below.to_str()?;
+    Some(if text.is_empty() { "." } else { text }.to_owned())
 }
 
 /// The call that runs only in a whole sandbox.

@@ -64,7 +64,7 @@ use vertebra::{
 
 use crate::{
     bash::{
-        Lift, Remember,
+        Lift, Remember, from_shell,
         policy::{may_show, shown_by},
     },
     invisible::is_joiner,
@@ -269,6 +269,18 @@ impl Capability for Files {
         })
         .named("files/arguments")
         .priority(-2000);
+        // Relative paths begin where those of commands do. Rules and guards then judge the path that is opened.
+        kit.on(BeforeToolUse.tool("read_file|write_file|edit_file|list_dir|search_files|grep"), async |cx| {
+            let needs_path = matches!(&*cx.tool, "read_file" | "write_file" | "edit_file");
+            let path = cx.args.text("path").or((!needs_path && cx.args.get("path").is_none()).then_some("."));
+            let path = path.and_then(|path| from_shell(cx.state(), &cx.at.run.working_directory, path));
+            if let Some(path) = path.filter(|_| cx.malformed.is_none()) {
+                cx.args_mut().set("path", path);
+            }
+            proceed()
+        })
+        .named("files/folder")
+        .priority(-1900);
         // Guards match by path: where a search begins must be there for them to see.
         kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
             if cx.malformed.is_none() && cx.args.get("path").is_none() {

@@ -64,6 +64,9 @@ pub(crate) fn fetched_by(command: &str) -> Option<String> {
     }
     let is_known = FETCHES.iter().any(|(name, subcommands)| *name == program && subcommands.contains(&subcommand));
     let is_local = rest.iter().any(|word| matches!(*word, "--no-index" | "--offline" | "--frozen-offline"));
+    // A folder of this machine has no address, and no host before a colon.
+    let is_near = |word: &&str| word.starts_with(['.', '/']) || word.starts_with("file://");
+    let is_local = is_local || (program == "git" && subcommand == "clone" && operands.next().is_some_and(is_near));
     (is_known && !is_local).then(|| format!("{program} {subcommand}"))
 }
 
@@ -94,6 +97,7 @@ mod tests {
             (".venv/bin/python -m build --wheel", "python -m build"),
             ("npm ci", "npm ci"),
             ("git -q fetch", "git fetch"),
+            ("git clone example.org:a/b.git", "git clone"),
             ("curl -fsS https://example.org/x", "curl https://example.org/x"),
             ("curl -fsS http://127.0.0.1 example.org", "curl http://127.0.0.1"),
         ] {
@@ -104,6 +108,8 @@ mod tests {
             "git commit -m push",
             "npm test",
             "uv pip list",
+            "git clone -q . /tmp/x",
+            "git clone ../other",
             "pip install --no-index -f wheels a",
             "python -m build --no-isolation",
             "python -m pytest",

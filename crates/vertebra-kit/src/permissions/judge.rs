@@ -208,7 +208,12 @@ fn still_asked(subject: &Subject, otherwise: Otherwise<'_>) -> Option<String> {
         LazyLock::new(|| ASKED_IN_SANDBOX.iter().filter_map(|rule| rule.parse().ok()).collect());
     let losing = subject.commands.iter().find(|command| {
         let plain = without_options_of_git(command);
-        RULES.iter().any(|rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds_somehow(&plain)))
+        let words: Vec<&str> = plain.split(' ').collect();
+        if loses_nothing(&words) {
+            return false;
+        }
+        takes_back(subject, &words)
+            || RULES.iter().any(|rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds_somehow(&plain)))
     });
     match losing {
         Some(command) => Some(format!("`{}` may throw away or publish work", short(command))),
@@ -219,6 +224,39 @@ fn still_asked(subject: &Subject, otherwise: Otherwise<'_>) -> Option<String> {
             fetches.map(|what| format!("`{}` needs the network", short(&what))).or_else(|| harm(subject))
         }
     }
+}
+
+/// Returns whether a command is one of those, but with words that let it only show something, or change no file.
+fn loses_nothing(words: &[&str]) -> bool {
+    let options = || words.iter().take_while(|word| **word != "--").filter(|word| word.starts_with('-'));
+    // One that only these letters stand behind has no value.
+    let has = |long: &str, short: char, letters: &str| {
+        let is_short = |word: &str| word.contains(short) && word[1..].chars().all(|letter| letters.contains(letter));
+        options().any(|word| *word == long || is_short(word))
+    };
+    // Git takes the beginning of an option for the option.
+    let begins = |start: &str| options().any(|word| word.starts_with(start));
+    match words {
+        ["git", "restore", ..] => {
+            has("--staged", 'S', "Sq")
+                && !begins("--w")
+                && !options().any(|word| !word.starts_with("--") && word.contains('W'))
+                && !begins("--no")
+        }
+        ["git", "clean", ..] => has("--dry-run", 'n', "dfnqxX") && !begins("--no"),
+        ["git", "push", ..] | ["cargo" | "npm" | "pnpm" | "uv", "publish", ..] => policy::is_dry_run(words),
+        ["docker", "ps" | "images" | "logs" | "inspect" | "version" | "info" | "port" | "top", ..]
+        | ["docker", "compose", "ps" | "logs", ..] => true,
+        _ => false,
+    }
+}
+
+/// Returns whether `git checkout` gets a file and not a branch: the changes in it are lost.
+fn takes_back(subject: &Subject, words: &[&str]) -> bool {
+    let ["git", "checkout", rest @ ..] = words else { return false };
+    let makes = |word: &&str| matches!(*word, "-b" | "-B" | "--orphan");
+    let is_file = |word: &&str| !word.starts_with('-') && (word.contains(['*', '?', ':']) || subject.is_there(word));
+    !rest.iter().any(makes) && rest.iter().any(is_file)
 }
 
 /// Returns why a person must approve a command although a sandbox holds it, if the policy says so. What the policy only does

@@ -331,6 +331,11 @@ impl Subject {
         place
     }
 
+    /// Returns whether a path in a command is there, in one of the folders in which the command may run.
+    pub(super) fn is_there(&self, path: &str) -> bool {
+        self.place_in_shell(path).any(|path| fs::symlink_metadata(path).is_ok())
+    }
+
     /// Records the folder that a command changes to: `cd a`, `pushd a`, `git -C a`, `tar --directory=a`.
     fn follow(&mut self, words: &[&str]) {
         let goes = matches!(words.first(), Some(&"cd" | &"pushd"));

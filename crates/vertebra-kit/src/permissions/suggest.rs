@@ -114,6 +114,10 @@ const ARBITRARY: &[&str] = &[
     "yarn exec",
 ];
 
+/// Subcommands of git that can throw work away, or do not, by what follows. Only the whole command says so.
+const LOSING: &[&str] =
+    &["branch", "checkout", "clean", "gc", "prune", "reflog", "reset", "restore", "switch", "update-ref", "worktree"];
+
 /// Modules of Python that run the file or the text that they are given.
 const RUNNING_MODULES: &[&str] =
     &["cProfile", "code", "idlelib", "pdb", "profile", "runpy", "timeit", "trace", "zipapp"];
@@ -177,7 +181,7 @@ fn meant(words: &[&str]) -> Option<String> {
     if !WITH_SUBCOMMANDS.contains(&program) {
         return None;
     }
-    let second = words.get(1).filter(plain)?;
+    let second = words.get(1).filter(plain).filter(|second| program != "git" || !LOSING.contains(second))?;
     let (start, known) = (format!("{written} {second}"), format!("{program} {second}"));
     if WITH_SCRIPTS.contains(second) && !matches!(program, "cargo" | "dotnet" | "mix" | "swift") {
         // `deno run`, `uv run` and the like take any program.

@@ -201,6 +201,7 @@ impl Judge<'_> {
 
     fn device(&self, path: &str, device: &str) -> Place {
         match device.split('/').next().unwrap_or_default() {
+            "tcp" | "udp" if device.split('/').nth(1).is_some_and(|host| self.is_own_host(host)) => Place::Scratch,
             "tcp" | "udp" => Place::Network,
             "null" | "zero" | "full" | "stdin" | "stdout" | "stderr" | "tty" | "fd" | "random" | "urandom" | "ptmx" => {
                 Place::Scratch

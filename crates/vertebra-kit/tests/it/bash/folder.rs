@@ -1,7 +1,7 @@
 //! Where commands run, from call to call.
 
 use vertebra::{Agent, AgentTool, MatchCall as _};
-use vertebra_kit::permissions::Permissions;
+use vertebra_kit::{files::Files, permissions::Permissions};
 
 use super::*;
 
@@ -64,6 +64,40 @@ async fn matchers_and_rules_resolve_relative_paths_against_the_folder_of_the_las
     let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
     assert!(said[1].contains("denied") && !said[1].contains("hunter2"), "{said:?}");
     assert_eq!(said[2], "blocked by no-run: not this one");
+}
+
+#[tokio::test]
+async fn file_tools_begin_where_commands_do_and_name_the_file_that_they_use() {
+    let area = Area::new();
+    for (file, text) in [("a.toml", "root"), ("backend/a.toml", "inner"), ("backend/secret.txt", "hunter2")] {
+        let path = area.path("work").join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    let script = Script::new()
+        .calls([
+            ("bash", r#"{"command": "cat a.toml"}"#),
+            ("bash", r#"{"command": "cd backend && cat a.toml"}"#),
+            ("edit_file", r#"{"path": "a.toml", "old_string": "inner", "new_string": "changed"}"#),
+            ("read_file", r#"{"path": "secret.txt"}"#),
+            ("read_file", r#"{"path": "../none.txt"}"#),
+            ("read_file", r#"{"path": "none.txt"}"#),
+            ("list_dir", "{}"),
+        ])
+        .say("done");
+    let (mut builder, results) = area.agent(script);
+    builder.with(Files::new(area.path("work")).expect("a folder"));
+    builder.with(Permissions::default().deny("Read(backend/*.txt)").expect("a rule"));
+    builder.approver(vertebra::testing::FixedApprover::yes());
+    run(&built(&mut builder), "go").await;
+    let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
+    let text = |file: &str| fs::read_to_string(area.path("work").join(file)).expect("a file");
+    assert_eq!((&*text("a.toml"), &*text("backend/a.toml")), ("root", "changed"), "{said:?}");
+    assert!(said[2].contains("`backend/a.toml`"), "{said:?}");
+    assert!(said[3].contains("denied") && !said[3].contains("hunter2"), "{said:?}");
+    assert!(said[4].contains("`none.txt`"), "{said:?}");
+    assert!(said[5].contains("backend/none.txt"), "{said:?}");
+    assert!(said[6].contains("secret.txt") && !said[6].contains("backend"), "{said:?}");
 }
 
 #[tokio::test]

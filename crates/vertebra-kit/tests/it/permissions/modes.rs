@@ -85,6 +85,21 @@ async fn the_sandboxed_mode_runs_harmless_commands_and_asks_about_all_others() {
         ("bash", command("git restore ."), "asked"),
         ("bash", command("/usr/bin/git stash drop"), "asked"),
         ("bash", command("npm publish"), "asked"),
+        ("bash", command("git checkout '*.rs'"), "asked"),
+        ("bash", command("git checkout /etc/hostname"), "asked"),
+        ("bash", command("git restore --staged -W ."), "asked"),
+        ("bash", command("git restore -sS ."), "asked"),
+        ("bash", command("git restore -- --staged"), "asked"),
+        ("bash", command("git clean -fden"), "asked"),
+        ("bash", command("npm publish --dry-run false"), "asked"),
+        ("bash", command("docker rm x"), "asked"),
+        // The same words where nothing is lost.
+        ("bash", command("git checkout main"), "ran"),
+        ("bash", command("git restore --staged ."), "ran"),
+        ("bash", command("git clean -fdn"), "ran"),
+        ("bash", command("docker ps"), "ran"),
+        ("bash", command("git clone -q . /tmp/x"), "ran"),
+        ("bash", command("(echo > /dev/tcp/localhost/8123) && echo up"), "ran"),
         // What cannot succeed without network.
         ("bash", command("python3 -m venv .venv && .venv/bin/pip install flask"), "asked"),
     ];
@@ -94,6 +109,10 @@ async fn the_sandboxed_mode_runs_harmless_commands_and_asks_about_all_others() {
     let with_network = || sandboxed(Sandbox { network: Network::Public, ..Sandbox::default() });
     assert_eq!(comes_to(with_network(), "bash", command("pip install flask")).await, "ran");
     assert_eq!(comes_to(with_network(), "bash", command("git push")).await, "asked");
+    for free in ["git push --dry-run", "npm publish --dry-run", "npm config get registry", "npm install file:../other"]
+    {
+        assert_eq!(comes_to(with_network(), "bash", command(free)).await, "ran", "{free}");
+    }
     let rules =
         sandboxed(Sandbox::default()).ask("Bash(make *)").expect("a rule").deny("Bash(ninja *)").expect("a rule");
     assert_eq!(comes_to(rules, "bash", command("make all")).await, "asked");

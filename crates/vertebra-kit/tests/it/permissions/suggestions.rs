@@ -29,10 +29,12 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 56] = [
+    let cases: [(&str, Value, &[&str]); 58] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
+        ("bash", command("git restore --staged ."), &["Bash(git restore --staged .)"]),
+        ("bash", command("git worktree remove --force a"), &["Bash(git worktree remove --force a)"]),
         ("bash", command("git push --force && cargo fmt"), &["Bash(git push *)", "Bash(cargo fmt *)"]),
         ("bash", command("git -c color.ui=never log"), &["Bash(git -c color.ui=never log)"]),
         // The pager is a program that the line would start.

@@ -1,5 +1,7 @@
 //! Package managers and containers: what runs code from elsewhere, or reaches into this machine.
 
+use std::path::Path;
+
 use super::super::{
     Class, building,
     fields::{Field, texts},
@@ -47,14 +49,11 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         return UNKNOWN.to_string();
     }
     if runs_package {
-        let operands: Vec<_> = call
-            .args()
-            .iter()
-            .skip_while(|arg| arg.text.starts_with('-'))
-            .skip(skipped)
-            .skip_while(|arg| arg.text.starts_with('-'))
-            .cloned()
-            .collect();
+        let operands: Vec<_> =
+            call.args().iter().skip_while(|arg| arg.text.starts_with('-')).skip(skipped).cloned().collect();
+        let parsed =
+            options::split(&operands, |name| matches!((call.name, name), ("npm" | "npx", "-w" | "--workspace")), true);
+        let operands = parsed.first.map_or_else(Vec::new, |first| operands[first..].to_vec());
         let name = operands.first().map(|name| name.text.clone()).unwrap_or_default();
         let plain = name
             .rsplit_once('@')
@@ -65,7 +64,8 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             || plain.starts_with("@types/")
             || plain.starts_with("create-")
             || plain == "@biomejs/biome"
-            || plain.starts_with("@playwright/");
+            || plain.starts_with("@playwright/")
+            || (name == plain && is_installed(judge, &plain));
         if !known {
             judge.ask(
                 Class::RemoteCode,
@@ -98,17 +98,38 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if matches!(first, "install" | "i" | "add" | "create" | "init" | "global")
         && words.iter().any(|word| is_address(word))
     {
-        judge.ask(Class::RemoteCode, "installs a package from a URL");
+        let is_local = |word: &str| ["file:", "link:", "portal:"].iter().any(|kind| word.starts_with(kind));
+        if words.iter().any(|word| is_address(word) && !is_local(word)) {
+            judge.ask(Class::RemoteCode, "installs a package from a URL");
+        } else {
+            judge.unknown("installs a package from another folder");
+        }
     }
-    if matches!(first, "config" | "c" | "set") && words.iter().any(|word| is_setting(word)) {
+    let shows = matches!(words[..], ["config" | "c", "get" | "list" | "ls", ..]);
+    if matches!(first, "config" | "c" | "set") && !shows && words.iter().any(|word| is_setting(word)) {
         judge.ask(Class::RemoteCode, "changes where packages come from, or which program runs them");
     }
     let by_yarn = first == "npm" && words.contains(&"publish");
-    if matches!(first, "publish" | "login" | "logout") || by_yarn {
+    if (matches!(first, "publish" | "login" | "logout") || by_yarn) && !(first == "publish" && is_dry_run(&words)) {
         judge.ask(Class::NetworkExfiltration, "publishes a package, or changes who may publish");
         return UNKNOWN.to_string();
     }
     by_table(judge, call)
+}
+
+/// Returns whether a program of a package is in the project, so that it is not downloaded.
+fn is_installed(judge: &Judge<'_>, name: &str) -> bool {
+    let Some(here) = judge.scope.cwd.path.as_deref().filter(|_| !name.is_empty() && !name.contains('/')) else {
+        return false;
+    };
+    let within = Path::new(here).ancestors().take_while(|folder| folder.starts_with(&judge.ground.folder));
+    within.map(|folder| folder.join("node_modules/.bin").join(name)).any(|file| file.exists())
+}
+
+/// Returns whether a command only shows what it would do.
+pub(crate) fn is_dry_run(words: &[&str]) -> bool {
+    words.contains(&"--dry-run")
+        && !words.iter().any(|word| *word == "false" || word.starts_with("--no-d") || word.starts_with("--dry-run="))
 }
 
 /// Settings of package managers that lead elsewhere.
