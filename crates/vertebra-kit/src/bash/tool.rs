@@ -201,6 +201,7 @@ impl BashTool {
             session: session.clone(),
             granted,
             inside,
+            outside,
             once,
             made,
             denied,
@@ -234,6 +235,8 @@ struct Prepared {
     granted: Granted,
     /// Protected paths in the folder that a person has allowed to change.
     inside: Vec<PathBuf>,
+    /// Folders outside that a person has granted.
+    outside: Vec<PathBuf>,
     /// Folders that only this command may write.
     once: Vec<PathBuf>,
     made: Made,
@@ -253,7 +256,21 @@ struct Prepared {
 impl Prepared {
     /// Runs it. A call that waits for it is told what it prints.
     async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
-        let Self { bash, command, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
+        let Self {
+            bash,
+            command,
+            key,
+            session,
+            variables,
+            granted,
+            inside,
+            outside,
+            denied,
+            caches,
+            places,
+            shell,
+            ..
+        } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
         let rights = Rights {
@@ -262,6 +279,7 @@ impl Prepared {
             ports: &granted.ports,
             private: way.private.as_deref(),
             allowed: &inside,
+            removable: &outside,
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
         let (start, printed, ended) = loop {
