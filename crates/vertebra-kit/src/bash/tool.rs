@@ -295,7 +295,7 @@ impl Prepared {
             shell.env_clear().envs(&variables.0).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
-            output.set(&printed);
+            output.set(&printed, running.leader());
             if let Some(invocation) = waiting {
                 if_cut_short(bash, invocation, &printed, start.remark.as_slice());
             }
