@@ -19,7 +19,9 @@ use super::{
     Bash,
     capture::Printed,
     report::{Why, report},
+    running::Leader,
 };
+use crate::process::Process;
 
 /// The name of the tool that looks after them.
 pub(super) const TOOL: &str = "background";
@@ -36,6 +38,9 @@ const QUIET: Duration = Duration::from_millis(700);
 /// How long the agent waits for that at most.
 const BEGINS: Duration = Duration::from_secs(5);
 
+/// How long a command that is stopped is waited for.
+const ENDS: Duration = Duration::from_secs(5);
+
 /// How long one may run that does not say.
 pub(super) const LONGEST: Duration = Duration::from_hours(24);
 
@@ -44,15 +49,24 @@ type Outcome = Result<ToolOutput, ToolError>;
 
 /// Where a command leaves what it prints, as soon as it has begun.
 #[derive(Clone, Default)]
-pub(super) struct Output(Arc<Mutex<Option<Printed>>>);
+pub(super) struct Output(Arc<Mutex<Option<(Printed, Leader)>>>);
 
 impl Output {
-    pub(super) fn set(&self, printed: &Printed) {
-        *lock(&self.0) = Some(printed.clone());
+    pub(super) fn set(&self, printed: &Printed, leader: Leader) {
+        *lock(&self.0) = Some((printed.clone(), leader));
     }
 
     fn get(&self) -> Option<Printed> {
-        lock(&self.0).clone()
+        lock(&self.0).as_ref().map(|(printed, _)| printed.clone())
+    }
+
+    /// Waits until its first process has ended, which is its supervisor and ends after all others.
+    async fn ended(&self) {
+        let leader = lock(&self.0).as_ref().and_then(|(_, leader)| leader.get().copied());
+        let began = Instant::now();
+        while leader.is_some_and(Process::is_running) && began.elapsed() < ENDS {
+            sleep(LOOK / 5).await;
+        }
     }
 
     fn bytes(&self) -> u64 {
@@ -155,6 +169,7 @@ impl Background {
         if !running.task.is_finished() {
             running.task.abort();
             _ = (&mut running.task).await;
+            running.output.ended().await;
             return Ok(running.output.so_far(bash, &Why::Stopped));
         }
         outcome(&mut running.task).await

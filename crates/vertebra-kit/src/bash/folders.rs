@@ -23,7 +23,7 @@ pub(super) struct Opened {
     pub(super) device: u64,
     pub(super) inode: u64,
     /// While it is open, nobody else gets its number.
-    _handle: OwnedFd,
+    handle: OwnedFd,
 }
 
 impl Opened {
@@ -43,7 +43,12 @@ impl Opened {
             expect(clippy::useless_conversion, reason = "other systems have smaller numbers")
         )]
         let (device, inode) = (u64::try_from(found.st_dev).unwrap_or(u64::MAX), u64::from(found.st_ino));
-        Ok(Self { path: real, device, inode, _handle: handle })
+        Ok(Self { path: real, device, inode, handle })
+    }
+
+    /// Whether it has no name any more. One that was renamed has another.
+    fn is_removed(&self) -> bool {
+        fstat(&self.handle).is_ok_and(|found| found.st_nlink == 0)
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -92,18 +97,20 @@ impl Folders {
     }
 }
 
-/// Folders that were made because a person allowed a command to write there. Those that the command leaves empty are removed
-/// when this is dropped.
+/// Folders that a person allowed a command to write, made if they did not exist. Those that were made and left empty are
+/// removed when this is dropped, and those that are gone by then are forgotten.
 pub(super) struct Made {
     folders: Folders,
     session: String,
+    wanted: Vec<PathBuf>,
     paths: Vec<PathBuf>,
 }
 
 impl Made {
     /// Makes those of the folders that do not exist.
     pub(super) fn new(folders: &Folders, session: &str, wanted: &[PathBuf]) -> Result<Self, ToolError> {
-        let mut made = Self { folders: folders.clone(), session: session.to_owned(), paths: Vec::new() };
+        let (folders, session) = (folders.clone(), session.to_owned());
+        let mut made = Self { folders, session, wanted: wanted.to_vec(), paths: Vec::new() };
         for path in wanted {
             match fs::create_dir(path) {
                 Ok(()) => made.paths.push(path.clone()),
@@ -124,11 +131,10 @@ impl Drop for Made {
     fn drop(&mut self) {
         for path in &self.paths {
             // One that is not empty stays.
-            if fs::remove_dir(path).is_ok() {
-                let mut known = self.folders.0.lock().unwrap_or_else(PoisonError::into_inner);
-                known.retain(|(of, at, _)| !(*of == self.session && at == path));
-            }
+            _ = fs::remove_dir(path);
         }
+        let mut known = self.folders.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(of, at, opened)| !(*of == self.session && self.wanted.contains(at) && opened.is_removed()));
     }
 }
 

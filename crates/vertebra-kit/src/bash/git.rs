@@ -1,4 +1,4 @@
-//! Whether git would write protected names. The sandbox would refuse them, and git would stop half-way: with a part of the
+//! Whether git would write protected names, or files outside of the writable folders. The sandbox would refuse them, and git would stop half-way: with a part of the
 //! files written, or with a branch whose files are those of another. So it is found out before the command runs.
 
 use std::path::{Path, PathBuf};
@@ -49,8 +49,9 @@ impl Bash {
         }
         let (allowed, outside) = self.inside_and_outside(granted, folder, variables);
         let besides = self.sandbox.write_besides(variables, folder, &outside);
-        let besides = besides.into_iter().filter(|(_, used)| *used == Use::Work).map(|(path, _)| resolved(&path));
-        let work: Vec<PathBuf> = besides.chain([resolved(folder)]).collect();
+        let besides = besides.into_iter().map(|(path, used)| (resolved(&path), used));
+        let shared = ("/dev/shm".into(), Use::Shared);
+        let writable: Vec<(PathBuf, Use)> = besides.chain([(resolved(folder), Use::Work), shared]).collect();
         let home = variables.folder("HOME").unwrap_or_else(|| "/".into());
         let mut ground = Ground::new(folder.to_string_lossy(), home.to_string_lossy());
         ground.here = here.to_string_lossy().into_owned();
@@ -59,14 +60,17 @@ impl Bash {
             let gits = git_commands(&command, &ground).into_iter();
             let gits = gits.filter(|(_, words)| words.first().is_some_and(|sub| git_may_write(sub)));
             let below = |path: &Path| {
-                let root =
-                    work.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len())?;
+                let work = writable.iter().filter(|(root, used)| *used == Use::Work && path.starts_with(root));
+                let root = work.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len())?;
                 path.strip_prefix(root).ok().map(Path::to_owned)
             };
-            let counts = |path: &Path| {
-                let is_allowed = || allowed.iter().any(|allowed| path.starts_with(allowed));
-                below(path)
-                    .is_some_and(|name| is_protected(&name.to_string_lossy()) && (is_policy(&name) || !is_allowed()))
+            let counts = |path: &Path| match below(path) {
+                Some(name) => {
+                    let is_allowed = || allowed.iter().any(|allowed| path.starts_with(allowed));
+                    is_protected(&name.to_string_lossy()) && (is_policy(&name) || !is_allowed())
+                }
+                // The policy takes it for `/tmp`.
+                None => !command.contains("TMPDIR") && !writable.iter().any(|(root, _)| path.starts_with(root)),
             };
             let found = gits.flat_map(|(here, words)| written_by_git(&here, &words, &counts));
             found.map(|path| (below(&path).is_some_and(|name| is_policy(&name)), path)).collect::<Vec<_>>()

@@ -1,12 +1,13 @@
 //! Where commands run: the folder that `cd` left, as long as it is one they may be in.
 
 use std::{
+    fs::File,
     io::{self, Read as _, Seek as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use tempfile::NamedTempFile;
+use tempfile::TempDir;
 use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, paths::absolute, proceed};
 
 use super::{
@@ -148,22 +149,27 @@ fn is_there(cwd: &str) -> bool {
     Path::new(cwd).canonicalize().is_ok_and(|real| real == Path::new(cwd) && real.is_dir())
 }
 
-/// A file in which the shell notes its last folder. The command may write anything to it, so it is only a suggestion.
-pub(super) struct Note(NamedTempFile);
+/// A file in which the shell notes its last folder. The command may write anything to it, so it is only a suggestion. It is
+/// in a folder of its own: once that is removed, a shell that ends late does not make the file again.
+pub(super) struct Note {
+    folder: TempDir,
+    file: File,
+}
+
+/// The name of the file.
+const NOTE: &str = "cwd";
 
 impl Note {
     pub(super) fn in_folder(temporary: &Path) -> io::Result<Self> {
-        tempfile::Builder::new().prefix("vertebra-").tempfile_in(temporary).map(Self)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.0.path()
+        let folder = tempfile::Builder::new().prefix("vertebra-").tempdir_in(temporary)?;
+        let file = File::options().read(true).append(true).create_new(true).open(folder.path().join(NOTE))?;
+        Ok(Self { folder, file })
     }
 
     /// The command, preceded on its own line by the order to note the folder when the shell ends, however it ends.
     pub(super) fn script(&self, command: &str) -> String {
         // A job that is killed before it has become a program ends with the same order, and has to leave it.
-        let file = quoted(&self.path().to_string_lossy());
+        let file = quoted(&self.folder.path().join(NOTE).to_string_lossy());
         let noting = format!("[[ $BASHPID != $$ ]] || {{ builtin pwd -P >>{file}; }} 2>/dev/null");
         format!("trap {} EXIT;{command}", quoted(&noting))
     }
@@ -171,8 +177,8 @@ impl Note {
     /// All that was noted, if it is text. Read by the handle: the path may lead elsewhere by now.
     pub(super) fn read(mut self) -> io::Result<String> {
         let mut text = String::new();
-        self.0.rewind()?;
-        self.0.as_file().take(PATH_BYTES).read_to_string(&mut text)?;
+        self.file.rewind()?;
+        self.file.take(PATH_BYTES).read_to_string(&mut text)?;
         Ok(text)
     }
 }

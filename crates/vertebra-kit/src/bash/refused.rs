@@ -86,6 +86,11 @@ pub(super) fn remarks(
                 path.replace(char::is_control, "?")
             )
         }),
+        Refusal::Terminal => may_have_failed.then(|| {
+            "the sandbox has no pseudo-terminals, because a command that opens them could type into those of others; run \
+             the program without one"
+                .to_owned()
+        }),
         Refusal::Left(names) => Some(format!(
             "{} was left in the background and ended with the command; to keep a server running, run it alone with `background`",
             names.join(", ")
@@ -93,7 +98,12 @@ pub(super) fn remarks(
         Refusal::Call(name) => failed.then(|| format!("the sandbox blocked the system call `{name}`")),
     });
     let hidden = if may_have_failed { hidden() } else { Vec::new() };
-    for remark in said.chain(hidden) {
+    let signal = (sends_signals(command) && printed.contains("Operation not permitted")).then(|| {
+        "the sandbox blocked a signal to a process of another command; end a command in the background with `background` \
+         and `stop`"
+            .to_owned()
+    });
+    for remark in said.chain(signal).chain(hidden) {
         if !remarks.contains(&remark) {
             remarks.push(remark);
         }
@@ -104,6 +114,12 @@ pub(super) fn remarks(
         remarks.push(format!("the sandbox blocked {more} more"));
     }
     remarks
+}
+
+/// Whether a command sends signals. Nobody tells which of them the kernel refused.
+fn sends_signals(command: &str) -> bool {
+    let mut words = command.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| matches!(word, "kill" | "pkill" | "killall" | "skill" | "fuser"))
 }
 
 /// A path as the command would write it. It may contain anything, and people read it.

@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -31,7 +32,11 @@ pub(super) struct Running {
     path: Option<PathBuf>,
     mark: String,
     command: String,
+    leader: Leader,
 }
+
+/// The first process of a command, once it has begun.
+pub(super) type Leader = Arc<OnceLock<Process>>;
 
 /// What is noted.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,7 +52,12 @@ impl Running {
     pub(super) fn new(place: Option<&Path>, key: &str, command: &str) -> Self {
         let mark = super::outputs::folder_name(key);
         let path = place.map(|place| place.join(format!("{mark}{ENDING}")));
-        Self { path, mark, command: command.to_owned() }
+        Self { path, mark, command: command.to_owned(), leader: Leader::default() }
+    }
+
+    /// Its first process.
+    pub(super) fn leader(&self) -> Leader {
+        self.leader.clone()
     }
 
     /// The variable that its processes have.
@@ -57,10 +67,13 @@ impl Running {
 
     /// It has begun with this process. Without the note it runs all the same.
     pub(super) fn began(&self, pid: Option<u32>) {
-        let Some(path) = &self.path else { return };
         let at = |pid: u32| i32::try_from(pid).ok().and_then(Process::at);
+        if let Some(first) = pid.and_then(at) {
+            _ = self.leader.set(first);
+        }
+        let Some(path) = &self.path else { return };
         let (mark, command) = (self.mark.clone(), self.command.clone());
-        let note = Note { mark, command, agent: at(std::process::id()), first: pid.and_then(at) };
+        let note = Note { mark, command, agent: at(std::process::id()), first: self.leader.get().copied() };
         let written = serde_json::to_vec(&note).map_err(io::Error::from).and_then(|note| fs::write(path, note));
         if let Err(error) = written {
             tracing::warn!(%error, "a command under way could not be noted");

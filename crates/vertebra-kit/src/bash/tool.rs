@@ -204,6 +204,7 @@ impl BashTool {
             session: session.clone(),
             granted,
             inside,
+            outside,
             once,
             made,
             denied,
@@ -237,6 +238,8 @@ struct Prepared {
     granted: Granted,
     /// Protected paths in the folder that a person has allowed to change.
     inside: Vec<PathBuf>,
+    /// Folders outside that a person has granted.
+    outside: Vec<PathBuf>,
     /// Folders that only this command may write.
     once: Vec<PathBuf>,
     made: Made,
@@ -256,7 +259,21 @@ struct Prepared {
 impl Prepared {
     /// Runs it. A call that waits for it is told what it prints.
     async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
-        let Self { bash, command, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
+        let Self {
+            bash,
+            command,
+            key,
+            session,
+            variables,
+            granted,
+            inside,
+            outside,
+            denied,
+            caches,
+            places,
+            shell,
+            ..
+        } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
         let rights = Rights {
@@ -265,6 +282,7 @@ impl Prepared {
             ports: &granted.ports,
             private: way.private.as_deref(),
             allowed: &inside,
+            removable: &outside,
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
         let (start, printed, ended) = loop {
@@ -280,7 +298,7 @@ impl Prepared {
             shell.env_clear().envs(&variables.0).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
-            output.set(&printed);
+            output.set(&printed, running.leader());
             if let Some(invocation) = waiting {
                 if_cut_short(bash, invocation, &printed, start.remark.as_slice());
             }

@@ -95,6 +95,12 @@ pub(super) fn restrict(rules: &Rules, folders: &[OwnedFd]) -> Result<(), LaunchE
         let handle = handle.try_clone().map_err(LaunchError::Inherited)?;
         grants.grant(&folder.path, handle, write)?;
     }
+    // Only the supervisor removes something, and only what it was granted itself.
+    for folder in rules.removable.iter().filter(|_| rules.minded) {
+        if let Some(above) = folder.parent().and_then(|above| open(FROM_HERE, above.as_os_str())) {
+            grants.add(above, AccessFs::RemoveDir.into())?;
+        }
+    }
     grants.hold()
 }
 

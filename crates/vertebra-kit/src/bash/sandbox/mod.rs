@@ -181,6 +181,8 @@ pub(super) struct Rights<'a> {
     pub(super) private: Option<&'a Private>,
     /// Protected names that a person has allowed to change.
     pub(super) allowed: &'a [PathBuf],
+    /// Folders outside of the working folder that a person has granted.
+    pub(super) removable: &'a [PathBuf],
     /// Layers over the caches of the person.
     pub(super) layers: Option<&'a Layers>,
 }
@@ -378,6 +380,7 @@ impl Sandbox {
             write,
             protect: self.protected(places, &denied.unchanged),
             allowed: rights.allowed.to_vec(),
+            removable: rights.removable.to_vec(),
             hide,
             network,
             unix_sockets: self.unix_sockets,

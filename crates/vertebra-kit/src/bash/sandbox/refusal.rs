@@ -32,6 +32,8 @@ pub(in crate::bash) enum Refusal {
     Outside(String),
     /// A connection to a Unix socket that the command has not made.
     UnixSocket(String),
+    /// A pseudo-terminal.
+    Terminal,
     /// A system call.
     Call(String),
     /// Processes that the command left in the background, by their names: they were ended with it.

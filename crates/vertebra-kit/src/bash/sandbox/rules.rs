@@ -123,6 +123,8 @@ pub(super) struct Rules {
     pub(super) protect: Vec<PathBuf>,
     /// Protected names, with all below them, that a person has allowed to change.
     pub(super) allowed: Vec<PathBuf>,
+    /// Writable folders that a person has granted to this command, and that it may remove.
+    pub(super) removable: Vec<PathBuf>,
     /// Not readable either, in writable folders. They are there, and mounts hide them.
     pub(super) hide: Vec<PathBuf>,
     /// Layers over folders that may be read: what is written there goes to the layer.

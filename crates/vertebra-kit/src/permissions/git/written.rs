@@ -137,10 +137,20 @@ impl Look<'_> {
             "worktree" if first == Some("add") && !asked.has(&["--no-checkout", "--orphan"]) => {
                 let Some(folder) = asked.operands.get(1) else { return };
                 self.root = absolute(self.here, folder).into();
+                self.count(self.root.clone());
                 let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let begun = asked.has(&["-b", "-B", "-d", "--detach"]);
                 let branch = asked.operands.get(2).map(|branch| (*branch).to_owned()).or((!begun).then_some(name));
                 self.tree(&branch.and_then(|branch| self.commit(&branch)).unwrap_or_else(|| "HEAD".to_owned()));
+            }
+            "worktree" if matches!(first, Some("remove" | "move")) => {
+                let Some(folder) = asked.operands.get(1) else { return };
+                self.root = absolute(self.here, folder).into();
+                self.count(self.root.clone());
+                if let Some(tree) = Repository::around(&self.root.to_string_lossy()) {
+                    self.repository = tree;
+                    self.tree("HEAD");
+                }
             }
             "clone" if !asked.has(&["--bare", "--mirror", "-n", "--no-checkout"]) => {
                 let name = self.root.file_name().map(PathBuf::from).unwrap_or_default();
@@ -299,6 +309,12 @@ impl Look<'_> {
         let differ =
             same.into_iter().zip(hashes).filter(|((about, _), hash)| !about.split(' ').any(|part| part == hash));
         self.found.extend(differ.map(|((_, path), _)| path));
+    }
+
+    fn count(&mut self, path: PathBuf) {
+        if (self.counts)(&path) {
+            self.found.push(path);
+        }
     }
 
     fn names(&mut self, arguments: &[&str]) {

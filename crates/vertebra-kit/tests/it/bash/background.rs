@@ -132,3 +132,44 @@ async fn what_a_command_leaves_in_the_background_is_named_when_it_is_ended() {
         assert_eq!((&*quiet.output, &quiet.data["moved"]), ("over", &json!(false)));
     }
 }
+
+#[tokio::test]
+async fn a_command_that_was_stopped_has_ended_and_left_nothing() {
+    let stubborn = SERVER.replace("import socket;", "import signal, socket; signal.signal(15, signal.SIG_IGN);");
+    let area = Area::new();
+    let again = "python3 -c 'import socket; socket.create_server((\"127.0.0.1\", 8123), reuse_port=False); print(1)'";
+    let wanted = [
+        in_background(&format!("{stubborn}; true")),
+        ("background", json!({ "id": "b1", "stop": true })),
+        ("bash", json!({ "command": again })),
+        in_background("sleep 1000; true"),
+        ("background", json!({ "id": "b2", "stop": true })),
+        ("bash", json!({ "command": "ls -A $TMPDIR | wc -l" })),
+    ];
+    let results = calls(&area, &wanted).await;
+    assert_eq!(results[2].output, "1", "the port is free");
+    assert_eq!(results[5].output, "1", "only the note of the command itself");
+    assert_eq!(fs::read_dir(area.path("tmp")).expect("a folder").count(), 0);
+}
+
+#[tokio::test]
+async fn a_signal_to_another_command_is_blocked_with_a_hint_at_how_to_stop_it() {
+    let area = Area::new();
+    let wanted = [
+        in_background("echo $$ > pid; echo up; sleep 1000"),
+        ("bash", json!({ "command": "kill $(cat pid)" })),
+        ("bash", json!({ "command": "sleep 1000 & kill $!" })),
+    ];
+    let results = calls(&area, &wanted).await;
+    let hint = "the sandbox blocked a signal to a process of another command; end a command in the background with \
+                `background` and `stop`";
+    assert!(results[1].output.contains(hint), "{}", results[1].output);
+    assert!(!results[2].output.contains(hint), "{}", results[2].output);
+}
+
+#[tokio::test]
+async fn a_pseudo_terminal_is_refused_with_the_reason() {
+    let result = Area::new().bash("python3 -c 'import os; os.openpty()'").await;
+    assert_ne!(result.exit_code, Some(0));
+    assert!(result.output.contains("the sandbox has no pseudo-terminals"), "{}", result.output);
+}

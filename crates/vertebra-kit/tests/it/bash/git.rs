@@ -58,6 +58,8 @@ async fn git_that_would_write_a_protected_name_is_refused_before_it_changes_anyt
         ("", "git checkout next -- a .pre-commit-config.yaml"),
         ("", "git worktree add -q wt next"),
         ("", "git clone -q . copy"),
+        ("", "git worktree add -q ../wt theirs"),
+        ("git worktree add -q ../wt theirs", "git worktree remove ../wt"),
         ("git branch -q --set-upstream-to=next", "git pull -q"),
     ];
     for (before, command) in commands {
@@ -146,4 +148,53 @@ async fn a_protected_name_in_a_folder_that_the_session_was_granted_is_asked_for_
     run(&built(&mut builder), "go").await;
     assert_eq!(seen.lock().expect("no panic")[0].exit_code, Some(0));
     assert_eq!(person.asked().len(), 1, "{:?}", person.asked());
+}
+
+/// A worktree without protected names beside the working folder.
+const BESIDE: &str = "git switch -q --orphan bare; git commit -q --allow-empty -m 0; git switch -q main; \
+    git worktree add -q ../wt bare; mkdir ../wt/d; touch ../wt/d/f";
+
+#[tokio::test]
+async fn a_worktree_that_a_person_granted_can_be_removed_and_made_again() {
+    for remove in ["git worktree remove --force ../wt", "rm -rf ../wt && git worktree prune"] {
+        let (area, person) = (area(), Person::who_says(true));
+        by_person(&area, BESIDE);
+        let wt = json!({ "write": ["../wt"] });
+        let calls = [
+            needing(remove, wt.clone()),
+            needing("git worktree add -q ../wt bare && touch ../wt/new", wt.clone()),
+            needing("rm -rf ../wt", wt),
+        ];
+        for result in results(&area, &person, &calls).await {
+            assert_eq!(result.exit_code, Some(0), "{remove}: {}", result.output);
+        }
+        assert!(!area.path("wt").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_worktree_with_protected_names_is_removed_whole_or_not_at_all() {
+    let (area, person) = (area(), Person::who_says(true));
+    by_person(&area, "git worktree add -q ../wt theirs");
+    let was = (state(&area), by_person(&area, "git -C ../wt status --porcelain"));
+    let call = needing("git worktree remove ../wt", json!({ "write": ["../wt"] }));
+    let result = results(&area, &person, &[call]).await.remove(0);
+    assert!(result.output.contains("/wt/.vscode/settings.json`"), "{}", result.output);
+    assert_eq!((state(&area), by_person(&area, "git -C ../wt status --porcelain")), was);
+    let all = json!({ "write": ["../wt", "../wt/.vscode", "../wt/.pre-commit-config.yaml"] });
+    let result = results(&area, &person, &[needing("git worktree remove ../wt", all)]).await.remove(0);
+    assert_eq!(result.exit_code, Some(0), "{}", result.output);
+    assert!(!area.path("wt").exists() && by_person(&area, "git worktree list").lines().count() == 1);
+}
+
+#[tokio::test]
+async fn a_grant_to_remove_a_folder_reaches_neither_the_folders_beside_it_nor_a_repository_in_it() {
+    let (area, person) = (area(), Person::who_says(true));
+    by_person(&area, "mkdir ../beside ../repo; git init -q ../repo; echo exit > ../repo/.git/hooks/pre-push");
+    let left = "ls -dA ../* ../repo/.git/hooks/pre-push ../repo/.git/config .git/config";
+    let was = by_person(&area, left);
+    let attacks = "rmdir ../beside; mv ../repo ../elsewhere; rm -f ../repo/.git/hooks/pre-push ../repo/.git/config; \
+        rm -rf ../repo; rm -f .git/config; rm -rf .git; rmdir ../outside; mkdir ../new";
+    let result = results(&area, &person, &[needing(attacks, json!({ "write": ["../repo"] }))]).await.remove(0);
+    assert_eq!(by_person(&area, left), was, "{}", result.output);
 }

@@ -118,6 +118,8 @@ pub(super) struct Guard {
     protect: Vec<PathBuf>,
     /// Protected names that a person has allowed to change.
     allowed: Vec<PathBuf>,
+    /// Writable folders that a person has granted to this command, and that it may remove.
+    removable: Vec<PathBuf>,
     /// What is not renamed or removed: the writable folders, and the folders above what is hidden or protected.
     pinned: HashSet<Identity>,
     /// Files that are protected and have a second name, by which they could be written. They are looked for when a file
@@ -135,6 +137,7 @@ impl Guard {
         let mut guard = Self {
             protect: rules.protect.clone(),
             allowed: rules.allowed.clone(),
+            removable: rules.removable.clone(),
             pinned: HashSet::new(),
             shared_names: OnceCell::new(),
             made: HashSet::new(),
@@ -301,6 +304,10 @@ impl Guard {
                 Change::MakeFolder => Verdict::Yes,
                 Change::MakeFile => Verdict::IfHarmless(Content::Link),
                 Change::Write if !is_folder && !self.is_own(path) => Verdict::IfHarmless(Content::Link),
+                // The file of a worktree goes with the folder that a person has granted.
+                Change::Remove if name.kind() == Some(FileType::RegularFile) && self.is_in_removable(path) => {
+                    Verdict::Yes
+                }
                 Change::Remove => yes_if(!self.is_own(path)),
                 _ => Verdict::No,
             },
@@ -348,7 +355,8 @@ impl Guard {
         let is_pinned = self.pinned.contains(&identity(found));
         match change {
             Change::Remove | Change::Leave | Change::ArriveFile | Change::Arrive => {
-                !is_pinned && !self.is_foreign(path, found)
+                let is_removable = || change == Change::Remove && self.removable.iter().any(|folder| folder == path);
+                (!is_pinned || is_removable()) && !self.is_foreign(path, found)
             }
             Change::Disarm | Change::Close => {
                 !is_pinned && !self.has_protected_name(found) && !self.is_foreign(path, found)
@@ -399,6 +407,11 @@ impl Guard {
         {
             self.made.insert(identity(&made));
         }
+    }
+
+    /// Whether it stands right in a folder that may be removed.
+    fn is_in_removable(&self, path: &Path) -> bool {
+        self.removable.iter().any(|folder| path.parent() == Some(folder))
     }
 
     /// Whether it belongs to the repository of a folder that people work in: its hooks and its configuration stay.
