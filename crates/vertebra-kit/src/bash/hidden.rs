@@ -1,7 +1,10 @@
 //! What the sandbox hides from a command. The kernel refuses a read without telling anyone, so what is hidden is named where
 //! the command, or what it printed, speaks of it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Bash,
@@ -50,6 +53,31 @@ impl Hidden {
         is_named
             .then(|| format!("the sandbox hides {} from commands: {}", shown.replace(char::is_control, "?"), self.rule))
     }
+}
+
+/// What is said if a package manager of Node runs without the user's settings, because the file holds tokens too. A scope that
+/// belongs to another registry is then looked for in the public one.
+pub(super) fn npm_settings(bash: &Bash, command: &str, folder: &Path, variables: &Variables) -> Option<String> {
+    let is_one = |word: &str| matches!(word, "npm" | "npx" | "pnpm" | "yarn");
+    if !command.split(|letter: char| !letter.is_alphanumeric()).any(is_one) {
+        return None;
+    }
+    let home = variables.folder("HOME")?;
+    let file = home.join(".npmrc");
+    let mut hidden = bash.sandbox.deny_read.iter().filter_map(|listed| expanded(listed, Some(&home), folder));
+    if !hidden.any(|hidden| file.starts_with(hidden)) {
+        return None;
+    }
+    let text = fs::read_to_string(&file).ok()?;
+    let is_secret = |name: &&str| name.starts_with(['#', ';', '/', '_']) || name.to_lowercase().contains("token");
+    let names = text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim());
+    let names: Vec<&str> = names.filter(|name| !is_secret(name)).collect();
+    let told = format!(
+        "the sandbox hides ~/.npmrc from commands, so these settings do not apply: {}; what is needed belongs into options \
+         or into the .npmrc of the project",
+        names.join(", ").replace(char::is_control, "?")
+    );
+    (!names.is_empty()).then_some(told)
 }
 
 /// Whether a text names a path or something below it, and not another one that only contains the name.

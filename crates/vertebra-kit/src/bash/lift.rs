@@ -184,6 +184,14 @@ impl Lift {
         self.0.grants.told(session)
     }
 
+    /// The folders besides the working folder that commands of a session may write: by the settings, and by a person's yes.
+    pub(crate) fn writable(&self, session: &str) -> Vec<String> {
+        let home = self.0.environment.variables().folder("HOME").unwrap_or_default();
+        let whole = |path: &PathBuf| path.strip_prefix("~").map_or(path.clone(), |rest| home.join(rest));
+        let all = self.0.sandbox.write.iter().map(whole).chain(self.0.held(session).write);
+        all.map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
     /// Takes up what a session was granted before it was resumed.
     pub(crate) fn restore(&self, session: &str, noted: &Value) {
         let (variables, folder) = (self.0.environment.variables(), self.0.folder.clone().unwrap_or_default());

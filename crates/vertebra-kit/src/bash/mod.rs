@@ -154,10 +154,11 @@ impl Bash {
         let also =
             self.sandbox.write.iter().map(|path| path.strip_prefix("~").map_or(path.clone(), |rest| home.join(rest)));
         ground.writable.extend(also.chain([variables.temporary()]).map(|path| text(&path)));
-        match self.folder {
+        let policy = match self.folder {
             Some(_) => BashPolicy::new(ground),
             None => BashPolicy::in_agents_folder(ground),
-        }
+        };
+        policy.lifted(self.lift())
     }
 }
 

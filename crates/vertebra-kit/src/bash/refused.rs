@@ -31,6 +31,7 @@ pub(super) fn remarks(
     no_private_network: Option<&str>,
     (by_proxy, printed): (&[String], &LazyCell<String, impl FnOnce() -> String>),
     hidden: impl FnOnce() -> Vec<String>,
+    may_be_granted: impl Fn(&Path) -> bool,
 ) -> Vec<String> {
     let failed = match &ended.how {
         How::Exited(status) => !status.success(),
@@ -68,10 +69,14 @@ pub(super) fn remarks(
             ))
         }
         Refusal::Protected(path) => failed.then(|| {
-            format!(
-                "the sandbox blocked a change of {}, which is protected; ask for `write` in `needs`",
-                short(path, folder)
-            )
+            let advice = match Path::new(path) {
+                path if path.components().any(|part| part.as_os_str() == ".husky") => {
+                    " and stays closed; set `HUSKY=0` to go on without its git hooks"
+                }
+                path if !may_be_granted(path) => " and stays closed; a person has to change it",
+                _ => "; ask for `write` in `needs`",
+            };
+            format!("the sandbox blocked a change of {}, which is protected{advice}", short(path, folder))
         }),
         Refusal::Outside(path) => failed.then(|| {
             let path = short(path, folder);

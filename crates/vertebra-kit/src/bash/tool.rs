@@ -19,9 +19,9 @@ use super::{
     environment::Variables,
     folders::{FolderError, Folders, Made},
     grants::Granted,
-    hidden::Hidden,
+    hidden::{Hidden, npm_settings},
     live::Live,
-    needs::{Needs, Wanted},
+    needs::{Needs, Wanted, may_be_granted},
     outputs::Recorder,
     packages::{self, Caches},
     place::{CWD, Note, Places, is_sandbox_required},
@@ -324,8 +324,11 @@ impl Prepared {
             if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
         };
         let (about, told) = ((&*command, places.home()), (&*way.refused(), &printed));
-        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
-        let after = [&blocked[..], end.remark.as_slice()].concat();
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, |path| {
+            may_be_granted(bash, path, places.home(), &variables).is_ok()
+        });
+        let unread = start.is_held().then(|| npm_settings(bash, &command, places.home(), &variables)).flatten();
+        let after = [&blocked[..], unread.as_slice(), end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),

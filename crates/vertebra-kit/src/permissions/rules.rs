@@ -244,7 +244,8 @@ impl Rules {
         let state = self.read();
         let (home, refuses_paths, reads) = (state.home.clone(), state.refuses_paths(), state.about_reading(session));
         drop(state);
-        let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads };
+        let standing =
+            Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads, ..Standing::default() };
         let anchor = standing.anchor.clone();
         let mode = self.mode(session);
         self.explained(session, Some(&anchor), Subject::new(&call, Some(spec), standing).as_ref(), mode)
@@ -431,6 +432,7 @@ impl Rules {
             home: state.home.clone(),
             refuses_paths: state.refuses_paths(),
             reads: state.about_reading(&run.session_id),
+            writable: state.sandbox.as_ref().map(|lift| lift.writable(&run.session_id)).unwrap_or_default(),
         }
     }
 
@@ -483,6 +485,7 @@ impl Rule {
             } else {
                 Vec::new()
             },
+            writable: Vec::new(),
         };
         let subject = Subject::new(&call_of(spec, args), Some(spec), standing);
         subject.map_or(true, |subject| self.hits(&subject))

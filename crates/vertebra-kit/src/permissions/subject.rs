@@ -162,6 +162,8 @@ pub(super) struct Standing {
     pub(super) refuses_paths: bool,
     /// The ask and deny rules about reading.
     pub(super) reads: Vec<Arc<Rule>>,
+    /// The folders besides that commands may write.
+    pub(super) writable: Vec<String>,
 }
 
 impl Standing {
@@ -179,7 +181,7 @@ impl Subject {
     /// Analyses the call. May block, because it resolves links.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
-        let Standing { folder, shell, home, refuses_paths, reads, .. } = standing;
+        let Standing { folder, shell, home, refuses_paths, reads, writable, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -200,7 +202,10 @@ impl Subject {
             wide_base,
             git: Review::default(),
             refuses_paths,
-            ground: ground(call, &folder, shell.as_deref(), home.as_deref()),
+            ground: ground(call, &folder, shell.as_deref(), home.as_deref()).map(|mut ground| {
+                ground.writable.extend(writable);
+                ground
+            }),
             here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
             more: OnceLock::new(),

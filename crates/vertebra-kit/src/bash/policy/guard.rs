@@ -2,9 +2,15 @@
 
 use std::{fmt, sync::Arc};
 
-use vertebra::{BeforeToolUse, Capability, Clock, Kind, Kit, SystemClock, ask, deny, prelude::*, proceed};
+use vertebra::{
+    BeforeToolUse, Capability, Clock, Kind, Kit, SystemClock, ask, deny, paths::absolute, prelude::*, proceed,
+};
 
-use super::{super::here, Decision, Ground, judge_aside};
+use super::{
+    super::{Lift, TOOL, here},
+    Decision, Ground, judge_aside,
+    places::is_below,
+};
 
 /// A guard that judges every command before it runs. It denies harmful commands and asks about commands that it cannot
 /// analyse.
@@ -26,11 +32,13 @@ pub struct BashPolicy {
     ground: Ground,
     whose_folder: Whose,
     clock: Arc<dyn Clock>,
+    /// What people let commands write, if the tool that runs them knows that.
+    lift: Option<Lift>,
 }
 
 impl fmt::Debug for BashPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ground, whose_folder, clock: _ } = self;
+        let Self { ground, whose_folder, clock: _, lift: _ } = self;
         f.debug_struct("BashPolicy").field("ground", ground).field("whose_folder", whose_folder).finish_non_exhaustive()
     }
 }
@@ -44,7 +52,7 @@ enum Whose {
 impl BashPolicy {
     /// Creates a guard for commands that run on this ground.
     pub fn new(ground: Ground) -> Self {
-        Self { ground, whose_folder: Whose::Grounds, clock: Arc::new(SystemClock::default()) }
+        Self { ground, whose_folder: Whose::Grounds, clock: Arc::new(SystemClock::default()), lift: None }
     }
 
     /// Creates a guard for commands that run in the working folder of their agent, and otherwise on this ground.
@@ -59,6 +67,10 @@ impl BashPolicy {
         self
     }
 
+    pub(in super::super) fn lifted(self, lift: Lift) -> Self {
+        Self { lift: Some(lift), ..self }
+    }
+
     fn ground(&self, cx: &ToolCx<'_>) -> Ground {
         let mut ground = self.ground.clone();
         if self.whose_folder == Whose::Agents {
@@ -69,6 +81,13 @@ impl BashPolicy {
         let resolved =
             std::fs::canonicalize(&ground.folder).ok().and_then(|path| path.into_os_string().into_string().ok());
         ground.writable.extend(resolved.filter(|path| *path != ground.folder));
+        if let Some(lift) = &self.lift {
+            ground.writable.extend(lift.writable(&cx.at.run.session_id));
+            if &*cx.tool == TOOL && lift.is_on() {
+                let wanted = wanted(cx, &ground);
+                ground.writable.extend(wanted);
+            }
+        }
         ground
     }
 }
@@ -90,6 +109,18 @@ impl Guard<BeforeToolUse> for BashPolicy {
             Decision::Deny => deny(judgement.reason),
         }
     }
+}
+
+/// Returns the folders that a call asks to write. A person is asked about them in any case.
+fn wanted(cx: &ToolCx<'_>, ground: &Ground) -> Vec<String> {
+    let listed = cx.args.get("needs").and_then(|needs| needs.get("write")?.as_array());
+    let texts = listed.into_iter().flatten().filter_map(serde_json::Value::as_str);
+    let whole = |text: &str| match text.strip_prefix("~/") {
+        Some(rest) => absolute(&ground.home, rest),
+        None => absolute(&ground.here, text),
+    };
+    let is_too_much = |path: &String| is_below(&ground.folder, path) || is_below(&ground.home, path);
+    texts.map(whole).filter(|path| !is_too_much(path)).collect()
 }
 
 /// Returns a command that is given as a list of words, quoted for a shell.

@@ -106,10 +106,6 @@ impl Judge<'_> {
                         "heredoc_body" => {
                             content = self.quoted_text(source.of(child), &source.origin.inner(child.start_byte()));
                         }
-                        // The grammar takes all that follows for text where two documents begin on one line.
-                        "heredoc_end" if source.of(child).is_empty() => {
-                            self.unknown("cannot tell where a here-document ends; give each its own line");
-                        }
                         "heredoc_end" | "file_descriptor" => {}
                         // Other commands, which are followed by themselves.
                         _ if goes_on || !child.is_named() => {}

@@ -80,8 +80,8 @@ async fn file_tools_begin_where_commands_do_and_name_the_file_that_they_use() {
             ("bash", r#"{"command": "cd backend && cat a.toml"}"#),
             ("edit_file", r#"{"path": "a.toml", "old_string": "inner", "new_string": "changed"}"#),
             ("read_file", r#"{"path": "secret.txt"}"#),
-            ("read_file", r#"{"path": "../none.txt"}"#),
-            ("read_file", r#"{"path": "none.txt"}"#),
+            ("read_file", r#"{"path": "../none.md"}"#),
+            ("read_file", r#"{"path": "none.md"}"#),
             ("list_dir", "{}"),
         ])
         .say("done");
@@ -95,9 +95,9 @@ async fn file_tools_begin_where_commands_do_and_name_the_file_that_they_use() {
     assert_eq!((&*text("a.toml"), &*text("backend/a.toml")), ("root", "changed"), "{said:?}");
     assert!(said[2].contains("`backend/a.toml`"), "{said:?}");
     assert!(said[3].contains("denied") && !said[3].contains("hunter2"), "{said:?}");
-    assert!(said[4].contains("`none.txt`"), "{said:?}");
-    assert!(said[5].contains("backend/none.txt"), "{said:?}");
-    assert!(said[6].contains("secret.txt") && !said[6].contains("backend"), "{said:?}");
+    assert!(said[4].contains("`none.md`"), "{said:?}");
+    assert!(said[5].contains("backend/none.md"), "{said:?}");
+    assert!(said[6].starts_with("a.toml (7 bytes)"), "{said:?}");
 }
 
 #[tokio::test]

@@ -57,6 +57,19 @@ pub(super) fn needing(command: &str, needs: serde_json::Value) -> serde_json::Va
 }
 
 #[tokio::test]
+async fn what_a_command_asks_to_write_is_put_to_a_person_and_not_denied_by_the_policy() {
+    let (area, person) = (Area::new().with(|bash| bash.judged = true), Person::who_says(false));
+    let remove = "rm -rf /srv/vertebra-none/x";
+    let said = results(&area, &person, &[json!({ "command": remove })]).await;
+    assert!(said[0].output.contains("bash/policy") && person.asked().is_empty(), "{said:?}");
+    let said = results(&area, &person, &[needing(remove, json!({ "write": ["/srv/vertebra-none"] }))]).await;
+    assert_eq!(person.asked().len(), 1, "{said:?}");
+    // Neither the home folder nor the one with the project becomes writable by asking.
+    let said = results(&area, &person, &[needing("rm -rf ~/x", json!({ "write": ["~/"] }))]).await;
+    assert_eq!((said[0].status == ToolStatus::Done, person.asked().len()), (false, 1), "{said:?}");
+}
+
+#[tokio::test]
 async fn a_command_that_asks_for_more_is_put_to_a_person_whatever_rules_and_hooks_say() {
     let person = Person::who_says(false);
     let call = needing("echo ran > ran", json!({ "network": true, "reason": "to fetch crates" }));

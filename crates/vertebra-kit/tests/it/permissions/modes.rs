@@ -113,6 +113,9 @@ async fn the_sandboxed_mode_runs_harmless_commands_and_asks_about_all_others() {
     {
         assert_eq!(comes_to(with_network(), "bash", command(free)).await, "ran", "{free}");
     }
+    let besides = || sandboxed(Sandbox { write: vec!["/srv/other".into()], ..Sandbox::default() });
+    assert_eq!(comes_to(besides(), "bash", command("rm -rf /srv/other/x")).await, "ran");
+    assert_eq!(comes_to(besides(), "bash", command("rm -rf /srv/others/x")).await, "asked");
     let rules =
         sandboxed(Sandbox::default()).ask("Bash(make *)").expect("a rule").deny("Bash(ninja *)").expect("a rule");
     assert_eq!(comes_to(rules, "bash", command("make all")).await, "asked");

@@ -110,8 +110,10 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         judge.ask(Class::RemoteCode, "changes where packages come from, or which program runs them");
     }
     let by_yarn = first == "npm" && words.contains(&"publish");
-    if (matches!(first, "publish" | "login" | "logout") || by_yarn) && !(first == "publish" && is_dry_run(&words)) {
-        judge.ask(Class::NetworkExfiltration, "publishes a package, or changes who may publish");
+    if matches!(first, "publish" | "login" | "logout") || by_yarn {
+        if first != "publish" || !is_dry_run(&words) {
+            judge.ask(Class::NetworkExfiltration, "publishes a package, or changes who may publish");
+        }
         return UNKNOWN.to_string();
     }
     by_table(judge, call)
