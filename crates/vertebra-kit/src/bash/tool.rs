@@ -4,7 +4,7 @@ use std::{
     cell::LazyCell,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use schemars::JsonSchema;
@@ -259,7 +259,7 @@ impl Prepared {
             allowed: &inside,
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
-        let (start, printed, ended) = loop {
+        let (start, printed, ended, began) = loop {
             let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
             let running = Running::new(place.as_deref(), &key, &command);
             let mut shell = start.command(&shell);
@@ -276,12 +276,13 @@ impl Prepared {
             if let Some(invocation) = waiting {
                 if_cut_short(bash, invocation, &printed, start.remark.as_slice());
             }
+            let began = SystemTime::now();
             let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
             let ended = process::run(&mut shell, limit, &printed, live, &start, &running)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {
-                break (start, printed, ended);
+                break (start, printed, ended, began);
             }
         };
         if let How::Exited(_) = ended.how {
@@ -310,7 +311,9 @@ impl Prepared {
                     "stdout_bytes": streams.stdout.total(),
                     "stderr_bytes": streams.stderr.total(),
                     "output": said.output,
-                    "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
+                    "duration_ms": millis(ended.took),
+                    "began_ms": began.duration_since(UNIX_EPOCH).map_or(0, millis),
+                    "from": begin.to_string_lossy(),
                     "cwd": end.folder.to_string_lossy(),
                     "moved": waiting.is_some() && end.folder != begin,
                     "sandbox": start.state,
@@ -320,6 +323,10 @@ impl Prepared {
             }),
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What of the hidden paths a command, or what it printed, speaks of.
