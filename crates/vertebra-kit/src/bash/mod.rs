@@ -29,6 +29,7 @@ mod place;
 pub mod policy;
 mod process;
 mod proxy;
+mod rebase;
 mod refused;
 mod report;
 mod rights;

@@ -21,12 +21,12 @@ use super::{
     grants::Granted,
     hidden::Hidden,
     live::Live,
-    needs::{Needs, Wanted},
+    needs::{Needs, Wanted, closed},
     outputs::Recorder,
     packages::{self, Caches},
     place::{CWD, Note, Places, is_sandbox_required},
     process::{self, How},
-    refused,
+    rebase, refused,
     report::{Why, report},
     rights::Network as Way,
     running::Running,
@@ -83,7 +83,11 @@ impl Tool for BashTool {
     }
 
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
-        let Input { needs: Some(needs), .. } = args.parse()? else { return Ok(None) };
+        let Input { command, needs, .. } = args.parse()?;
+        if self.bash.sandbox.need != Need::Off && rebase::runs_commands(&command) {
+            return Err(ToolError::new(rebase::WHY));
+        }
+        let Some(needs) = needs else { return Ok(None) };
         let (info, state) = (cx.run().info(), cx.state());
         let wanted = self.wanted(&needs, &info.session_id, &info.working_directory, state)?;
         Ok(Some(Checked { ask: wanted.question, ..Checked::default() }))
@@ -298,8 +302,10 @@ impl Prepared {
             let known = (places.home(), &variables);
             if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
         };
-        let (about, told) = ((&*command, places.home()), (&*way.refused(), &printed));
-        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
+        let home = variables.folder("HOME");
+        let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
+        let (about, told) = ((&*command, places.home(), home.as_deref()), (&*way.refused(), &printed));
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, closed);
         let after = [&blocked[..], end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
