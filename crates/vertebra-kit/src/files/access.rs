@@ -19,7 +19,7 @@ use super::{
     judge::look_for,
     place::Place,
     root::{May, Root},
-    seen::{ShownByCommands, Writes, hash},
+    seen::{Acquaintance, ShownByCommands, Writes, hash},
     show,
     text::{NotText, Text},
     undo::Undo,
@@ -138,6 +138,12 @@ impl Target {
     /// The absolute path, without links.
     pub(super) fn real(&self) -> PathBuf {
         self.root.real().join(self.place.path())
+    }
+
+    /// The path for people and models: from the folder, or an absolute one outside.
+    pub(super) fn name(&self, job: &Job) -> String {
+        let real = self.real();
+        show(real.strip_prefix(job.access.home.real()).unwrap_or(&real))
     }
 
     /// Opens the file to read it, if no rule denies the very file that was opened.
@@ -282,16 +288,14 @@ impl Job {
         Ok(Known { text, bytes, facts, shown })
     }
 
-    /// Refuses to change what the model has not seen as it is now.
-    pub(super) fn check_known(&self, target: &Target, known: &Known) -> Result<(), ToolError> {
+    /// How well the model knows a file.
+    pub(super) fn knows(&self, target: &Target, known: &Known) -> Acquaintance {
         if self.access.write_unread {
-            return Ok(());
+            return Acquaintance::Now;
         }
         let (path, now) = (self.key(target), known.hash());
-        if self.access.shown.has(&self.session, &path, &now) {
-            return Ok(());
-        }
-        self.access.writes.check_known((&self.run, &path, &now), &self.kept, &target.place)
+        let by_tools = self.access.writes.knows((&self.run, &path, &now), &self.kept);
+        by_tools.max(self.access.shown.knows(&self.session, &path, &now))
     }
 
     /// Remembers a file that a command has shown, if it is one that could be read and is still what was shown: the command

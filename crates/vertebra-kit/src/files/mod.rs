@@ -83,8 +83,8 @@ use self::{
 
 /// The tools that read, write, edit, list, find and search files below a folder.
 ///
-/// A file is changed only if the model has read it in this session and it has not changed since. What the model has seen
-/// is kept with the session under `files/seen/…`.
+/// A file is changed only if the model has read it in this session, and replaced only if it has not changed since. What the
+/// model has seen is kept with the session under `files/seen/…`.
 #[derive(Debug)]
 pub struct Files {
     access: Access,

@@ -251,7 +251,8 @@ async fn a_file_counts_as_read_whatever_else_the_command_that_printed_it_does() 
     }
     fs::write(&outside, "one\n").expect("a file");
     talk.ok("bash", json!({"command": format!("cat {}", outside.display())})).await;
-    talk.ok("edit_file", edit(&outside.display().to_string(), "one").1).await;
+    let said = talk.ok("edit_file", edit(&outside.display().to_string(), "one").1).await;
+    assert!(said.contains("outside/note.txt` edited at line 1"), "{said}");
     assert_eq!(fs::read_to_string(outside).expect("a file"), "new\n");
 }
 
