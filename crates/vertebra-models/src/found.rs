@@ -170,7 +170,7 @@ fn whole(provider: &Provider, address: &str) -> String {
 }
 
 /// Returns the URL if it is plain HTTP to this machine.
-fn loopback(url: &str) -> Option<Url> {
+pub(crate) fn loopback(url: &str) -> Option<Url> {
     let url = Url::parse(url).ok().filter(|url| url.scheme() == "http")?;
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']');
     let is = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());

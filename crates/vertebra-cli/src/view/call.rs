@@ -66,6 +66,11 @@ fn subject(call: &ToolCall) -> Row {
             name.with(PLAIN, format!(" {}", patterns(args))).with(DIM, format!(" in {}{glob}", path()))
         }
         "todo_write" => name,
+        "background" => {
+            let stop = args.get("stop").and_then(Value::as_bool) == Some(true);
+            let name = name.with(PLAIN, text("id").map(|id| format!(" {id}")).unwrap_or_default());
+            if stop { name.with(DIM, ": stop") } else { name }
+        }
         "spawn_subagent" => name
             .with(PLAIN, format!(" {}", text("agent").unwrap_or_default()))
             .with(DIM, format!(": {}", text("prompt").unwrap_or_default())),
@@ -180,6 +185,8 @@ mod tests {
         );
         assert_eq!(row("mcp__git__log", r#"{"n": 3, "path": "."}"#), r#"mcp__git__log {"n":3,"path":"."}"#);
         assert_eq!(row("mcp__web__get", r#"{"url": "http://x"}"#), "mcp__web__get http://x");
+        assert_eq!(row("background", r#"{"id": "b1", "stop": true}"#), "background b1: stop");
+        assert_eq!(row("background", r#"{"id": "b1"}"#), "background b1");
         assert_eq!(row("odd", "no json"), "odd no json");
         let long = row("bash", &format!(r#"{{"command": "{}"}}"#, "x\\n".repeat(20)));
         assert!(long.ends_with("  x\n  … 12 more lines"), "{long}");

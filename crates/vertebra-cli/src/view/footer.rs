@@ -46,7 +46,7 @@ impl People {
         if self.stands_apart() || !rows.is_empty() {
             rows.push(Row::default());
         }
-        rows.extend(self.retrying(now));
+        rows.extend(self.retrying());
         rows.push(self.status(now, now.saturating_sub(since)));
         rows.extend(self.waiting(width));
         rows
@@ -84,9 +84,9 @@ impl People {
         rows
     }
 
-    /// Returns why the model call is made again.
-    fn retrying(&self, now: Duration) -> Option<Row> {
-        let retry = self.retry.as_ref().filter(|retry| retry.at > now)?;
+    /// Returns why the model call is made again, also while it is.
+    fn retrying(&self) -> Option<Row> {
+        let retry = self.retry.as_ref()?;
         Some(Row::default().with(YELLOW, "↻ ").with(PLAIN, on_one_line(&retry.message)))
     }
 
@@ -112,6 +112,7 @@ impl People {
             "waiting for the model"
         };
         let mut facts = vec![seconds(elapsed)];
+        facts.extend(self.retry.as_ref().map(|retry| format!("retry {}", retry.number)));
         facts.extend(ending::usage(self.spent));
         facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));
         let facts = dotted(&facts);

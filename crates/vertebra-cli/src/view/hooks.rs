@@ -93,7 +93,9 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
     };
     let changed: Vec<&Change> = trace.changes.iter().filter(|change| !is_own(change)).collect();
     let is_silent = SILENT.iter().any(|name| trace.hook.starts_with(name));
-    if !changed.is_empty() && !is_silent {
+    if !changed.is_empty() && trace.hook.starts_with("redaction/") {
+        notes.push(note(YELLOW, "✎", "secrets are hidden from the model".to_owned()));
+    } else if !changed.is_empty() && !is_silent {
         notes.push(note(YELLOW, "✎", format!("changed by {name}: {}", changes(&changed))));
     }
     notes.extend(match &trace.ran {
@@ -221,6 +223,9 @@ mod tests {
         };
         assert_eq!((changes("files/here", "/args/path"), changes("summary/offload", "/result/output")), (0, 0));
         assert_eq!((changes("mine", "/args/path"), changes("pack/rewrites", "/args/path")), (1, 1));
+        let change = Change { path: "/result/output".to_owned(), before: None, after: None };
+        let hidden = of_hook(&trace("redaction/results", answered(Kind::Proceed), vec![change]), Refusals::Here);
+        assert_eq!(hidden[0].row().paint(false), "✎ secrets are hidden from the model");
     }
 
     #[test]

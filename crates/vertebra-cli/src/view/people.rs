@@ -295,8 +295,9 @@ impl View for People {
 
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
         self.since.get_or_insert(self.clock.elapsed());
-        // Whatever a run does next, it does not wait any more.
-        self.retry.take_if(|retry| retry.run_id == event.run_id);
+        // Whatever a run does next, it does not wait any more. Hooks may have a word about the retry itself.
+        let is_of_hooks = matches!(event.news, News::Hooks { .. });
+        self.retry.take_if(|retry| retry.run_id == event.run_id && !is_of_hooks);
         self.take(event, surface);
         self.draw(surface);
     }

@@ -30,6 +30,7 @@ mod place;
 pub mod policy;
 mod process;
 mod proxy;
+mod rebase;
 mod refused;
 mod report;
 mod rights;

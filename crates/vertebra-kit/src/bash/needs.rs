@@ -15,7 +15,10 @@ use super::{
     grants::Granted,
     sandbox::{Need, Network, Sandbox, expanded, resolved},
 };
-use crate::protected::is_policy;
+use crate::{
+    denied::DeniedReads,
+    protected::{Protection, git, is_policy},
+};
 
 /// How much can be asked for at once.
 const EACH: usize = 32;
@@ -117,9 +120,14 @@ impl Needs {
             Ok(resolved(&path))
         });
         let write = named.collect::<Result<std::collections::BTreeSet<_>, ToolError>>()?;
+        let denied = DeniedReads::noted(state).unwrap_or_default();
         for path in &write {
             let is_below = |other: &PathBuf| path != other && path.starts_with(other);
-            match may_be_granted(bash, path, folder, variables) {
+            let may = match closed(bash, path, folder, (variables, &denied)) {
+                Some(why) => Err(why),
+                None => may_be_granted(bash, path, folder, variables),
+            };
+            match may {
                 // A protected file in a folder outside.
                 Err(NO_FOLDER) if write.iter().chain(&held.write).any(is_below) => {}
                 Err(why) => return Err(ToolError::new(format!("`write` in `needs`: {} {why}", path.display()))),
@@ -133,6 +141,19 @@ impl Needs {
 const NO_FOLDER: &str =
     "is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists";
 
+/// Why a path stays as it is whatever a person answers, if it does.
+pub(super) fn closed(
+    bash: &Bash,
+    path: &Path,
+    folder: &Path,
+    (variables, denied): (&Variables, &DeniedReads),
+) -> Option<&'static str> {
+    if denied.unchanged.iter().any(|denied| path.starts_with(resolved(denied))) {
+        return Some("stays closed: a rule denies changes of it");
+    }
+    may_be_granted(bash, path, folder, variables).err().filter(|why| why.starts_with("stays closed"))
+}
+
 /// Whether a person can grant changes of a path.
 pub(super) fn may_be_granted(
     bash: &Bash,
@@ -140,7 +161,9 @@ pub(super) fn may_be_granted(
     folder: &Path,
     variables: &Variables,
 ) -> Result<(), &'static str> {
-    const CLOSED: &str = "stays closed, whoever asks";
+    const CLOSED: &str = "stays closed whatever a person answers";
+    const OF_GIT: &str =
+        "stays closed whatever a person answers, because it decides what git runs: a person has to change it";
     let home = variables.folder("HOME");
     let named = |paths: &[PathBuf]| -> Vec<PathBuf> {
         let all = paths.iter().filter_map(|path| expanded(path, home.as_deref(), folder));
@@ -156,7 +179,18 @@ pub(super) fn may_be_granted(
     if folder.starts_with(path) || home.as_ref().is_some_and(|home| resolved(home).starts_with(path)) {
         return Err("is too much: name the file or folder that is to change");
     }
-    if bash.is_inside(path, &folder, variables) {
+    let is_inside = bash.is_inside(path, &folder, variables);
+    let is_for_git = match git::protection(path, &git::has_head) {
+        Protection::Free => false,
+        // A folder outside, such as the repository of a worktree, holds more than that.
+        Protection::GitEntry | Protection::Kept => is_inside || path.ends_with("hooks"),
+        _ => true,
+    };
+    let leads_git = || git::targets(&folder, &|name| std::env::var_os(name)).iter().any(|to| path.starts_with(to));
+    if is_for_git || leads_git() {
+        return Err(OF_GIT);
+    }
+    if is_inside {
         return Ok(());
     }
     if named(&sandbox.closed).iter().any(|closed| closed.starts_with(path)) {

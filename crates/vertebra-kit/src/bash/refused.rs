@@ -27,11 +27,11 @@ fn complains(text: &str) -> bool {
 /// not need. A network that was refused is also worth one if a part of the command may have failed.
 pub(super) fn remarks(
     ended: &Ended,
-    (command, folder): (&str, &Path),
+    (command, folder, home): (&str, &Path, Option<&Path>),
     no_private_network: Option<&str>,
     (by_proxy, printed): (&[String], &LazyCell<String, impl FnOnce() -> String>),
     hidden: impl FnOnce() -> Vec<String>,
-    may_be_granted: impl Fn(&Path) -> bool,
+    closed: impl Fn(&str) -> Option<&'static str>,
 ) -> Vec<String> {
     let failed = match &ended.how {
         How::Exited(status) => !status.success(),
@@ -45,6 +45,20 @@ pub(super) fn remarks(
         .iter()
         .map(|host| format!("the sandbox blocked network access to {host}; ask for `network` or `domains` in `needs`"));
     let mut remarks: Vec<String> = by_proxy.collect();
+    // Programs do without their caches. What matters they complain about.
+    let matters = |path: &str| {
+        let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
+        let is_of_a_program = below.is_some_and(|below| below.to_string_lossy().starts_with('.'));
+        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+        !is_of_a_program || printed.contains(path) || (complains(printed.as_str()) && printed.contains(&*name))
+    };
+    let advice = |path: &str| match closed(path) {
+        _ if [path, command, printed.as_str()].iter().any(|text| text.contains("husky")) => {
+            "; with `HUSKY=0` in its environment, a command leaves git hooks alone".to_owned()
+        }
+        Some(why) => format!("; it {why}"),
+        None => "; ask for `write` in `needs`".to_owned(),
+    };
     let said = ended.refused.iter().filter_map(|refusal| match refusal {
         Refusal::Address(address) if address.port() == NAMES => may_have_failed.then(|| {
             "the sandbox blocked a name lookup, because this command runs without network; ask for `network` in `needs`"
@@ -69,20 +83,15 @@ pub(super) fn remarks(
             ))
         }
         Refusal::Protected(path) => failed.then(|| {
-            let advice = match Path::new(path) {
-                path if path.components().any(|part| part.as_os_str() == ".husky") => {
-                    " and stays closed; set `HUSKY=0` to go on without its git hooks"
-                }
-                path if !may_be_granted(path) => " and stays closed; a person has to change it",
-                _ => "; ask for `write` in `needs`",
-            };
-            format!("the sandbox blocked a change of {}, which is protected{advice}", short(path, folder))
-        }),
-        Refusal::Outside(path) => failed.then(|| {
-            let path = short(path, folder);
             format!(
-                "the sandbox blocked a change of {path}, outside of the writable folders; ask for `write` in `needs`"
+                "the sandbox blocked a change of {}, which is protected{}",
+                short(path, folder),
+                advice(path)
             )
+        }),
+        Refusal::Outside(path) => (failed && matters(path)).then(|| {
+            let (path, advice) = (short(path, folder), advice(path));
+            format!("the sandbox blocked a change of {path}, outside of the writable folders{advice}")
         }),
         Refusal::UnixSocket(path) => may_have_failed.then(|| {
             format!(

@@ -4,7 +4,7 @@ use std::{
     cell::LazyCell,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use schemars::JsonSchema;
@@ -21,12 +21,12 @@ use super::{
     grants::Granted,
     hidden::{Hidden, npm_settings},
     live::Live,
-    needs::{Needs, Wanted, may_be_granted},
+    needs::{Needs, Wanted, closed},
     outputs::Recorder,
     packages::{self, Caches},
     place::{CWD, Note, Places, is_sandbox_required},
     process::{self, How},
-    refused,
+    rebase, refused,
     report::{Why, report},
     rights::Network as Way,
     running::Running,
@@ -84,6 +84,9 @@ impl Tool for BashTool {
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
         let digest = args.digest();
         let Input { command, needs, .. } = args.parse()?;
+        if self.bash.sandbox.need != Need::Off && rebase::runs_commands(&command) {
+            return Err(ToolError::new(rebase::WHY));
+        }
         let (info, state) = (cx.run().info(), cx.state());
         let wanted =
             needs.map(|needs| self.wanted(&needs, &info.session_id, &info.working_directory, state)).transpose()?;
@@ -285,7 +288,7 @@ impl Prepared {
             removable: &outside,
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
-        let (start, printed, ended) = loop {
+        let (start, printed, ended, began) = loop {
             let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
             let running = Running::new(place.as_deref(), &key, &command);
             let mut shell = start.command(&shell);
@@ -302,12 +305,13 @@ impl Prepared {
             if let Some(invocation) = waiting {
                 if_cut_short(bash, invocation, &printed, start.remark.as_slice());
             }
+            let began = SystemTime::now();
             let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
             let ended = process::run(&mut shell, limit, &printed, live, &start, &running)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {
-                break (start, printed, ended);
+                break (start, printed, ended, began);
             }
         };
         if let How::Exited(_) = ended.how {
@@ -323,10 +327,10 @@ impl Prepared {
             let known = (places.home(), &variables);
             if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
         };
-        let (about, told) = ((&*command, places.home()), (&*way.refused(), &printed));
-        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, |path| {
-            may_be_granted(bash, path, places.home(), &variables).is_ok()
-        });
+        let home = variables.folder("HOME");
+        let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
+        let (about, told) = ((&*command, places.home(), home.as_deref()), (&*way.refused(), &printed));
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, closed);
         let unread = start.is_held().then(|| npm_settings(bash, &command, places.home(), &variables)).flatten();
         let after = [&blocked[..], unread.as_slice(), end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
@@ -339,7 +343,9 @@ impl Prepared {
                     "stdout_bytes": streams.stdout.total(),
                     "stderr_bytes": streams.stderr.total(),
                     "output": said.output,
-                    "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
+                    "duration_ms": millis(ended.took),
+                    "began_ms": began.duration_since(UNIX_EPOCH).map_or(0, millis),
+                    "from": begin.to_string_lossy(),
                     "cwd": end.folder.to_string_lossy(),
                     "moved": waiting.is_some() && end.folder != begin,
                     "sandbox": start.state,
@@ -349,6 +355,10 @@ impl Prepared {
             }),
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What of the hidden paths a command, or what it printed, speaks of.

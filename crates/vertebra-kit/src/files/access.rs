@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::{File, Metadata as FileFacts},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -20,13 +20,13 @@ use super::{
     judge::look_for,
     place::Place,
     root::{May, Root},
-    seen::{ShownByCommands, Writes, hash},
+    seen::{Acquaintance, ShownByCommands, Writes, hash},
     show,
     text::{NotText, Text},
     undo::Undo,
 };
 use crate::{
-    bash::{Granted, Lift},
+    bash::{Granted, Lift, policy::Sure},
     permissions::opened::{Refusals, Use},
     protected::plain,
     redaction::marks::{HiddenFile, Marks},
@@ -143,6 +143,12 @@ impl Target {
     /// The absolute path, without links.
     pub(super) fn real(&self) -> PathBuf {
         self.root.real().join(self.place.path())
+    }
+
+    /// The path for people and models: from the folder, or an absolute one outside.
+    pub(super) fn name(&self, job: &Job) -> String {
+        let real = self.real();
+        show(real.strip_prefix(job.access.home.real()).unwrap_or(&real))
     }
 
     /// Opens the file to read it, if no rule denies the very file that was opened.
@@ -315,25 +321,34 @@ impl Job {
         Ok(Known { text, bytes, facts, shown })
     }
 
-    /// Refuses to change what the model has not seen as it is now.
-    pub(super) fn check_known(&self, target: &Target, known: &Known) -> Result<(), ToolError> {
+    /// How well the model knows a file.
+    pub(super) fn knows(&self, target: &Target, known: &Known) -> Acquaintance {
         if self.access.write_unread {
-            return Ok(());
+            return Acquaintance::Now;
         }
         let (path, now) = (self.key(target), known.hash());
-        if self.access.shown.has(&self.session, &path, &now) {
-            return Ok(());
-        }
-        self.access.writes.check_known((&self.run, &path, &now), &self.kept, &target.place)
+        let by_tools = self.access.writes.knows((&self.run, &path, &now), &self.kept);
+        by_tools.max(self.access.shown.knows(&self.session, &path, &now))
     }
 
-    /// Remembers a file that a command has shown, if it is one that could be read.
-    pub(super) fn was_shown(&self, path: &str) -> Result<(), ToolError> {
+    /// Remembers a file that a command has shown, if it is one that could be read and is still what was shown: the command
+    /// began at this time (in milliseconds since 1970) and has printed this.
+    pub(super) fn was_shown(&self, path: &str, sure: Sure, began: u64, printed: &str) -> Result<(), ToolError> {
         let target = self.target(path)?;
-        let (file, _) = target.open(self)?;
+        let (file, facts) = target.open(self)?;
         let bytes = self.read_whole(file, &target.place)?;
         let text = Text::decode(&bytes).map_err(|reason| not_text(&target.place, reason, bytes.len() as u64))?;
         let shown = self.hidden(&target.real(), &text.body);
+        let changed = facts.ctime().saturating_mul(1000) + facts.ctime_nsec() / 1_000_000;
+        let is_older = || u64::try_from(changed).is_ok_and(|changed| changed + TICK_MS < began);
+        let is_seen = match sure {
+            Sure::Yes => true,
+            Sure::IfUnchanged => is_older() || is_printed(&text.body, printed),
+            Sure::IfPrinted => is_printed(&text.body, printed),
+        };
+        if !is_seen {
+            return Ok(());
+        }
         self.access.shown.add(&self.session, self.key(&target), fingerprint(&shown, &bytes));
         Ok(())
     }
@@ -343,6 +358,19 @@ impl Job {
         let real = target.real();
         real.strip_prefix(self.access.home.real()).unwrap_or(&real).to_string_lossy().into_owned()
     }
+}
+
+/// By how much the times of files may be too early.
+const TICK_MS: u64 = 50;
+
+/// Whether these lines were printed.
+fn is_printed(body: &str, printed: &str) -> bool {
+    let body = body.trim_end();
+    let is_whole = |at: usize| {
+        (at == 0 || printed[..at].ends_with('\n'))
+            && matches!(printed[at + body.len()..].chars().next(), None | Some('\n' | '\r'))
+    };
+    !body.is_empty() && printed.match_indices(body).any(|(at, _)| is_whole(at))
 }
 
 /// A file as it is now.

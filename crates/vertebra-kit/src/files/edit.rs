@@ -8,6 +8,7 @@ use super::{
     access::{Job, Known, Target},
     commit::alone,
     nearest,
+    seen::Acquaintance,
     text::Text,
     write::{Change, hides},
 };
@@ -36,11 +37,16 @@ pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolE
     let place = &target.place;
     // The second of two edits at the same time sees what the first has done.
     alone(place, || {
-        let (known, Edited { body, first_line, places }) = plan(job, &target, input)?;
-        let change = Change { target: &target, was: Some(&known), after: &body };
+        let (known, is_known, Edited { body, first_line, places }) = plan(job, &target, input)?;
+        let change = Change { target: &target, was: Some(&known), after: &body, is_known };
+        let note = if is_known {
+            ""
+        } else {
+            "; the file had changed since you read it, and the rest of it may be new to you"
+        };
         change.make(job, |_| match places {
-            1 => format!("edited at line {first_line}"),
-            _ => format!("edited in {places} places, the first at line {first_line}"),
+            1 => format!("edited at line {first_line}{note}"),
+            _ => format!("edited in {places} places, the first at line {first_line}{note}"),
         })
     })
 }
@@ -48,15 +54,17 @@ pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolE
 /// Finds out whether the file can be edited, and what would change.
 pub(super) fn look(job: &Job, input: &EditFile) -> Result<Option<String>, ToolError> {
     let target = job.target_to_write(&input.path)?;
-    let (known, edited) = plan(job, &target, input)?;
-    Change { target: &target, was: Some(&known), after: &edited.body }.preview(job)
+    let (known, is_known, edited) = plan(job, &target, input)?;
+    Change { target: &target, was: Some(&known), after: &edited.body, is_known }.preview(job)
 }
 
-/// The file, and what it becomes. The model edits what it sees: then the secrets come back in the place of their marks.
-fn plan(job: &Job, target: &Target, input: &EditFile) -> Result<(Known, Edited), ToolError> {
+/// The file, whether the model knows it as it is, and what it becomes. The model edits what it sees: then the secrets come back in the place of their marks.
+fn plan(job: &Job, target: &Target, input: &EditFile) -> Result<(Known, bool, Edited), ToolError> {
     let place = &target.place;
     let known = job.known(target)?;
-    job.check_known(target, &known)?;
+    // A text that is there once is the one that the model means, whatever has changed around it.
+    let acquaintance = job.knows(target, &known);
+    acquaintance.at_least(Acquaintance::Before, place)?;
     let (body, shown) = (&known.text.body, &known.shown);
     for text in [&input.old_string, &input.new_string] {
         shown.check(body, text).map_err(|mark| hides(place, &mark))?;
@@ -64,7 +72,7 @@ fn plan(job: &Job, target: &Target, input: &EditFile) -> Result<(Known, Edited),
     let edit = Edit { old: &input.old_string, new: &input.new_string, all: input.replace_all };
     let edited = edit.apply(&known.text, shown).map_err(|problem| place.says(&problem))?;
     let body = shown.restore(body, &edited.body).map_err(|mark| hides(place, &mark))?;
-    Ok((known, Edited { body, ..edited }))
+    Ok((known, acquaintance == Acquaintance::Now, Edited { body, ..edited }))
 }
 
 struct Edit<'a> {

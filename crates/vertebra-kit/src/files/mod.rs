@@ -53,7 +53,7 @@ use std::{
     ffi::OsStr,
     fmt::{self, Write as _},
     path::Path,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use vertebra::{
@@ -65,7 +65,7 @@ use vertebra::{
 use crate::{
     bash::{
         Lift, Remember, from_shell,
-        policy::{may_show, shown_by},
+        policy::{Sure, may_show, shown_by},
     },
     invisible::is_joiner,
     is_invisible,
@@ -86,8 +86,8 @@ use self::{
 
 /// The tools that read, write, edit, list, find and search files below a folder.
 ///
-/// A file is changed only if the model has read it in this session and it has not changed since. What the model has seen
-/// is kept with the session under `files/seen/…`.
+/// A file is changed only if the model has read it in this session, and replaced only if it has not changed since. What the
+/// model has seen is kept with the session under `files/seen/…`.
 #[derive(Debug)]
 pub struct Files {
     access: Access,
@@ -272,22 +272,25 @@ impl Capability for Files {
         ));
         let showing = access.clone();
         // What it keeps is in memory, so a replay finds the same state.
-        let showed = |used: &ToolUsed| {
-            used.result.status == ToolStatus::Done
-                && used.result.exit_code == Some(0)
-                && used.call.command().is_some_and(may_show)
-        };
+        let showed =
+            |used: &ToolUsed| used.result.status == ToolStatus::Done && used.call.command().is_some_and(may_show);
         kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
             let command = cx.command().unwrap_or_default().to_owned();
-            let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);
-            let Some(folder) = folder else { return Ok(()) };
-            let names = vec!["read_file".to_owned(), "Read".to_owned()];
-            let (left, consent) = (CancellationToken::new(), Consent::Given(None));
+            let (printed, data) = (cx.result.output.clone(), &cx.result.data);
+            let Some((from, began)) = data["from"].as_str().zip(data["began_ms"].as_u64()) else { return Ok(()) };
+            // The command has read it already: nobody has to be asked.
+            let (names, consent) = (vec!["read_file".to_owned(), "Read".to_owned()], Consent::Wanted(Mutex::default()));
+            let left = CancellationToken::new();
             let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;
-            job.working_directory = folder.into();
-            let folder = folder.to_owned();
-            // A file that cannot be remembered has to be read again, with read_file.
-            let remember = move || shown_by(&command, &folder).iter().for_each(|path| drop(job.was_shown(path)));
+            job.working_directory = from.into();
+            let (from, all_ran) = (from.to_owned(), cx.result.exit_code == Some(0));
+            let remember = move || {
+                for (path, sure) in shown_by(&command, &from, &printed) {
+                    let sure = if all_ran { sure } else { Sure::IfPrinted };
+                    // A file that cannot be remembered has to be read again, with read_file.
+                    _ = job.was_shown(&path, sure, began, &printed);
+                }
+            };
             tokio::task::spawn_blocking(remember).await?;
             Ok(())
         })

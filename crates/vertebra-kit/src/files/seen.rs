@@ -75,6 +75,36 @@ pub(super) fn remember(
     Ok(())
 }
 
+/// How well the model knows a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Acquaintance {
+    /// It has not seen it.
+    Never,
+    /// It has seen it, and the file has changed since.
+    Before,
+    /// It has seen it as it is now.
+    Now,
+}
+
+impl Acquaintance {
+    fn of(seen: Option<&str>, now: &str) -> Self {
+        match seen {
+            Some(seen) if seen == now => Self::Now,
+            Some(_) => Self::Before,
+            None => Self::Never,
+        }
+    }
+
+    /// Refuses to go on with a file that the model knows less well.
+    pub(super) fn at_least(self, least: Self, place: &Place) -> Result<(), ToolError> {
+        match self {
+            enough if enough >= least => Ok(()),
+            Self::Never => Err(place.says("was not read yet: read it before you change it")),
+            _ => Err(place.says("has changed since you read it: read it again")),
+        }
+    }
+}
+
 /// How many files that commands have shown are known.
 const MAX_SHOWN: usize = 512;
 
@@ -92,9 +122,11 @@ impl ShownByCommands {
         shown.push_back((session.clone(), path, hash));
     }
 
-    pub(super) fn has(&self, session: &Arc<str>, path: &str, hash: &str) -> bool {
+    /// What is known of a file with this fingerprint.
+    pub(super) fn knows(&self, session: &Arc<str>, path: &str, hash: &str) -> Acquaintance {
         let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.iter().any(|(of, other, seen)| of == session && other == path && seen == hash)
+        let seen = shown.iter().find(|(of, other, _)| of == session && other == path);
+        Acquaintance::of(seen.map(|(_, _, seen)| &**seen), hash)
     }
 }
 
@@ -135,19 +167,12 @@ impl Writes {
         writes.iter().any(|write| write.run == *run && write.path == path && write.hash == hash)
     }
 
-    /// Refuses to change what the model has not seen as it is now.
-    pub(super) fn check_known(
-        &self,
-        (run, path, now): (&Arc<str>, &str, &str),
-        kept: &Metadata,
-        place: &Place,
-    ) -> Result<(), ToolError> {
-        let seen: Option<Seen> = kept.read(&key(path)).unwrap_or_default();
-        match seen {
-            _ if self.has(run, path, now) => Ok(()),
-            Some(seen) if seen.hash == now => Ok(()),
-            Some(_) => Err(place.says("has changed since you read it: read it again")),
-            None => Err(place.says("was not read yet: read it before you change it")),
+    /// What is known of a file with this fingerprint.
+    pub(super) fn knows(&self, (run, path, now): (&Arc<str>, &str, &str), kept: &Metadata) -> Acquaintance {
+        if self.has(run, path, now) {
+            return Acquaintance::Now;
         }
+        let seen: Option<Seen> = kept.read(&key(path)).unwrap_or_default();
+        Acquaintance::of(seen.as_ref().map(|seen| &*seen.hash), now)
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vertebra::{ToolError, ToolOutput};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     commit::{Onto, alone, commit},
     diff,
     place::Place,
-    seen, show,
+    seen::{self, Acquaintance},
     text::{NotInEncoding, Text},
     undo::Made,
 };
@@ -35,18 +35,18 @@ pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, Too
     let lines = input.content.lines().count();
     alone(place, || match plan(job, &target, input)? {
         Plan::Nothing { known } => {
-            let text = format!("`{}` already says that; nothing was written", show(place.path()));
+            let text = format!("`{}` already says that; nothing was written", target.name(job));
             // Whoever can write it word for word knows it.
             let data = seen::data(&job.key(&target), &known.hash(), job.access.writes.next());
             Ok(ToolOutput { text, data, exit_code: None })
         }
         Plan::Replace { known, after } => {
-            let change = Change { target: &target, was: Some(&known), after: &after };
+            let change = Change { target: &target, was: Some(&known), after: &after, is_known: true };
             change.make(job, |size| format!("replaced (bytes: {size}, lines: {lines})"))
         }
         Plan::Create => {
             let target = job.with_folders(&target)?;
-            let change = Change { target: &target, was: None, after: &input.content };
+            let change = Change { target: &target, was: None, after: &input.content, is_known: true };
             change.make(job, |size| format!("created (bytes: {size}, lines: {lines})"))
         }
     })
@@ -57,8 +57,10 @@ pub(super) fn look(job: &Job, input: &WriteFile) -> Result<Option<String>, ToolE
     let target = job.target_to_write(&input.path)?;
     match plan(job, &target, input)? {
         Plan::Nothing { .. } => Ok(None),
-        Plan::Replace { known, after } => Change { target: &target, was: Some(&known), after: &after }.preview(job),
-        Plan::Create => Change { target: &target, was: None, after: &input.content }.preview(job),
+        Plan::Replace { known, after } => {
+            Change { target: &target, was: Some(&known), after: &after, is_known: true }.preview(job)
+        }
+        Plan::Create => Change { target: &target, was: None, after: &input.content, is_known: true }.preview(job),
     }
 }
 
@@ -90,7 +92,7 @@ fn plan(job: &Job, target: &Target, input: &WriteFile) -> Result<Plan, ToolError
     if after == *body {
         return Ok(Plan::Nothing { known });
     }
-    job.check_known(target, &known)?;
+    job.knows(target, &known).at_least(Acquaintance::Now, place)?;
     Ok(Plan::Replace { known, after })
 }
 
@@ -113,23 +115,26 @@ pub(super) struct Change<'a> {
     /// The file, if there is one.
     pub(super) was: Option<&'a Known>,
     pub(super) after: &'a str,
+    /// Whether the model knows all of the file.
+    pub(super) is_known: bool,
 }
 
 impl Change<'_> {
     /// Writes it, and says so to the model, to people and to whoever remembers what was seen.
     pub(super) fn make(self, job: &Job, say: impl FnOnce(usize) -> String) -> Result<ToolOutput, ToolError> {
-        let Self { target, was, after } = self;
+        let Self { target, was, after, is_known } = self;
         let place = &target.place;
         let bytes = self.bytes(job)?;
         let onto = was.map_or(Onto::Nothing, |known| Onto::This(known.facts.clone()));
         commit(place, &bytes, &onto, &job.effort)?;
         let shown_after = job.hidden(&target.real(), after);
-        let mut data = job.access.writes.add(&job.run, &job.key(target), &fingerprint(&shown_after, &bytes));
+        let (key, hash) = (job.key(target), fingerprint(&shown_after, &bytes));
+        let mut data = if is_known { job.access.writes.add(&job.run, &key, &hash) } else { json!({ "path": key }) };
         if let Some(undo) = &job.access.undo {
             let made = Made { hash: seen::hash(&bytes), bytes: bytes.len() };
             undo.keep(&job.session, &target.root, place.path(), was.map(|known| &*known.bytes), made);
         }
-        let shown = show(place.path());
+        let shown = target.name(job);
         data["diff"] = Value::String(diff::unified(&shown, self.before(), &shown_after.text));
         Ok(ToolOutput { text: format!("`{shown}` {}", say(bytes.len())), data, exit_code: None })
     }
@@ -138,7 +143,7 @@ impl Change<'_> {
     pub(super) fn preview(&self, job: &Job) -> Result<Option<String>, ToolError> {
         self.bytes(job)?;
         let after = job.hidden(&self.target.real(), self.after);
-        Ok(diff::whole(&show(self.target.place.path()), self.before(), &after.text))
+        Ok(diff::whole(&self.target.name(job), self.before(), &after.text))
     }
 
     /// What the model sees of the file as it is.

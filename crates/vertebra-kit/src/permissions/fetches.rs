@@ -36,7 +36,8 @@ const FETCHES: &[(&str, &[&str])] = &[
 /// Returns the program and the subcommand with which a simple command reaches the network, such as `pip install`, or `None` if
 /// it is not known to.
 pub(crate) fn fetched_by(command: &str) -> Option<String> {
-    let (words, _) = parts(command);
+    let command = without_substitutions(command);
+    let (words, _) = parts(&command);
     let (written, rest) = words.split_first()?;
     let program = written.rsplit_once('/').map_or(*written, |(_, name)| name);
     let (program, rest) = match rest {
@@ -70,6 +71,24 @@ pub(crate) fn fetched_by(command: &str) -> Option<String> {
     (is_known && !is_local).then(|| format!("{program} {subcommand}"))
 }
 
+/// Returns a command with `$(…)` in the place of each substitution: the words in it are those of other commands.
+fn without_substitutions(command: &str) -> String {
+    let (mut plain, mut depth, mut before) = (String::new(), 0_usize, ' ');
+    for letter in command.chars() {
+        match letter {
+            '(' if depth > 0 || before == '$' => {
+                plain.push_str(if depth == 0 { "(…)" } else { "" });
+                depth += 1;
+            }
+            ')' if depth > 0 => depth -= 1,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+        before = letter;
+    }
+    if depth == 0 { plain } else { command.to_owned() }
+}
+
 /// Returns whether a word is an address on the loopback interface, which the commands of a session have to themselves.
 fn is_loopback(word: &str) -> bool {
     let address = if word.contains("://") { word.to_owned() } else { format!("http://{word}") };
@@ -100,6 +119,8 @@ mod tests {
             ("git clone example.org:a/b.git", "git clone"),
             ("curl -fsS https://example.org/x", "curl https://example.org/x"),
             ("curl -fsS http://127.0.0.1 example.org", "curl http://127.0.0.1"),
+            ("curl -s $(cat url.txt | head -1)", "curl $(…)"),
+            ("curl -H X: $(cat x.toml) http://127.0.0.1 example.org", "curl X:"),
         ] {
             assert_eq!(fetched_by(command).as_deref(), Some(expected), "{command}");
         }
@@ -115,6 +136,7 @@ mod tests {
             "python -m pytest",
             "curl -s http://127.0.0.1:8080/notes",
             "curl localhost:8080",
+            "curl -s -H X: $(cat x.toml | cut -c1-$(cat n.txt)) localhost:8088/",
             "curl -X POST -H 'content-type: application/json' -d '{\"title\": \"a\"}' http://127.0.0.1:5000/notes",
             "curl",
             "",

@@ -206,7 +206,7 @@ fn ways() -> Vec<Vec<String>> {
         "git unpack-file $(git rev-parse HEAD:.env); cat .merge_file*",
         "GIT_INDEX_FILE=$TMPDIR/i git read-tree HEAD; GIT_INDEX_FILE=$TMPDIR/i git checkout-index --prefix=$TMPDIR/q/ -a; cat $TMPDIR/q/.env",
         "git update-index --add --cacheinfo 100644,$(git rev-parse HEAD:.env),seen; git checkout-index seen; cat seen",
-        "git rebase -q --exec 'git show HEAD:.env' HEAD~1",
+        "x=--exec; git rebase -q $x 'git show HEAD:.env' HEAD~1",
         "printf 'git show HEAD:.env' > s.sh; sh s.sh",
         "python3 -c \"import subprocess; subprocess.run(['git', 'show', 'HEAD:.' + 'env'])\"",
         "git status -sv -v; git commit --dry-run -v --amend",

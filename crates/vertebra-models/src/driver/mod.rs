@@ -32,7 +32,7 @@ use reqwest::Url;
 use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response};
 
 use self::{http::Http, relay::Relay};
-use crate::{Adapter, Prices, Provider, Secret};
+use crate::{Adapter, Prices, Provider, Secret, found::loopback};
 
 pub use self::{options::RESPONSE_SCHEMA, several::Drivers};
 
@@ -61,7 +61,9 @@ pub struct Driver {
 /// The limits of a response, in time and in size.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// The time before the first piece of the response, and between two pieces.
+    /// The time before the first piece of the response.
+    first: Duration,
+    /// The time between two pieces.
     idle: Duration,
     /// The size of the whole response on the wire.
     answer_bytes: usize,
@@ -71,7 +73,12 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { idle: Duration::from_mins(2), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
+        Self {
+            first: Duration::from_mins(10),
+            idle: Duration::from_mins(2),
+            answer_bytes: 64 << 20,
+            frame_bytes: 16 << 20,
+        }
     }
 }
 
@@ -98,7 +105,7 @@ impl Driver {
     /// Creates a driver for the provider's default model.
     pub fn new(provider: &Provider) -> Result<Self, DriverError> {
         let genai = genai::Client::builder().with_reqwest(http::loopback()?).build();
-        Ok(Self {
+        let driver = Self {
             provider: provider.name.into(),
             adapter: provider.adapter,
             base: Some(provider.base_url).filter(|url| !url.is_empty()).map(parse_base).transpose()?,
@@ -108,7 +115,8 @@ impl Driver {
             bounds: Bounds::default(),
             http: Http::default(),
             genai: genai.map_err(|error| DriverError::Client { reason: error.to_string() })?,
-        })
+        };
+        Ok(driver.patient_with_local())
     }
 
     /// Sets the API key.
@@ -121,7 +129,15 @@ impl Driver {
     /// Sets the base URL, for a proxy or another server with the same API.
     pub fn base_url(mut self, url: &str) -> Result<Self, DriverError> {
         self.base = Some(parse_base(url)?);
-        Ok(self)
+        Ok(self.patient_with_local())
+    }
+
+    /// A model on this machine may be slow throughout.
+    fn patient_with_local(mut self) -> Self {
+        if self.base.as_ref().is_some_and(|base| loopback(base.as_str()).is_some()) {
+            self.bounds.idle = self.bounds.idle.max(self.bounds.first);
+        }
+        self
     }
 
     /// Computes costs from these prices instead of the built-in ones.
@@ -144,7 +160,14 @@ impl Driver {
         self
     }
 
-    /// Sets the time limit for the first piece of a response, and between two pieces. The default is 120 seconds.
+    /// Sets the time limit for the first piece of a response. The default is 10 minutes.
+    #[must_use]
+    pub fn first_timeout(mut self, first: Duration) -> Self {
+        self.bounds.first = first;
+        self
+    }
+
+    /// Sets the time limit between two pieces of a response. The default is 2 minutes, or 10 for a server on this machine.
     #[must_use]
     pub fn idle_timeout(mut self, idle: Duration) -> Self {
         self.bounds.idle = idle;
@@ -251,6 +274,15 @@ impl std::fmt::Debug for Driver {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_has_ten_minutes_to_begin_and_one_on_this_machine_for_each_piece() {
+        let minutes = |driver: &Driver| (driver.bounds.first.as_secs() / 60, driver.bounds.idle.as_secs() / 60);
+        let of = |name| Driver::new(Provider::find(name).expect("a provider")).expect("a driver");
+        assert_eq!(minutes(&of("anthropic")), (10, 2));
+        assert_eq!(minutes(&of("ollama")), (10, 10));
+        assert_eq!(minutes(&of("openai").base_url("http://localhost:8080/v1").expect("a URL")), (10, 10));
+    }
 
     #[test]
     fn a_base_url_gets_a_trailing_slash_and_its_errors_show_no_credentials() {

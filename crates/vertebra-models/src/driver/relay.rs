@@ -177,7 +177,7 @@ impl<'d> Relay<'d> {
         let client = self.http.client(self.base.scheme()).map_err(network)?;
         let request = client.post(url).headers(headers).body(body);
         let request = request.header(USER_AGENT, concat!("vertebra/", env!("CARGO_PKG_VERSION")));
-        let response = timeout(self.bounds.idle, request.send()).await.map_err(|_| self.nothing_came())?;
+        let response = timeout(self.bounds.first, request.send()).await.map_err(|_| self.nothing_came())?;
         let response = response.map_err(|error| failure::of_network(&error, self.key))?;
         if let Some(id) = failure::request_id(response.headers()) {
             self.seen.name(id);
@@ -203,7 +203,7 @@ impl<'d> Relay<'d> {
     }
 
     fn nothing_came(&self) -> ModelError {
-        network(format!("no answer within {} seconds", self.bounds.idle.as_secs_f64()))
+        network(format!("no answer for {}", spoken(self.bounds.first)))
     }
 
     /// The beginning of a body. What is lost of it is not missed.
@@ -228,7 +228,7 @@ impl<'d> Relay<'d> {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\nconnection: close\r\n\r\n", format.content_type());
         let mut frames = Frames::new(format, self.bounds.frame_bytes);
         let mut bytes = response.bytes_stream();
-        let mut size = 0_usize;
+        let (mut size, mut limit) = (0_usize, self.bounds.first);
         let mut whole = head.into_bytes();
         loop {
             // Nobody reads any more: the answer is over for `genai`.
@@ -236,9 +236,11 @@ impl<'d> Relay<'d> {
                 return Ok(());
             }
             whole.clear();
-            let Ok(next) = timeout(self.bounds.idle, bytes.next()).await else {
-                return Err(broken(format!("no piece of it came for {} seconds", self.bounds.idle.as_secs_f64())));
+            let Ok(next) = timeout(limit, bytes.next()).await else {
+                let stalled = || broken(format!("no piece of it came for {}", spoken(limit)));
+                return Err(if size == 0 { self.nothing_came() } else { stalled() });
             };
+            limit = self.bounds.idle;
             let Some(piece) = next else { break };
             let piece = piece.map_err(|error| failure::of_body(&error, self.key))?;
             size += piece.len();
@@ -276,6 +278,14 @@ impl<'d> Relay<'d> {
 }
 
 /// A path that nobody guesses.
+/// A time limit as people say it.
+fn spoken(limit: Duration) -> String {
+    match limit.as_secs() {
+        minutes if minutes >= 120 && minutes % 60 == 0 => format!("{} minutes", minutes / 60),
+        _ => format!("{} seconds", limit.as_secs_f64()),
+    }
+}
+
 fn random() -> Result<String, ModelError> {
     let mut bytes = [0; 16];
     let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);

@@ -78,8 +78,10 @@ fn a_wait_for_the_provider_is_counted_down() {
     let (seen, paper) = footers(80, [(1, News::Step { step: 1 }), (1, retry.clone()), (4, retry)]);
     assert!(seen.contains("↻ the provider was not reached: connection refused"), "{seen}");
     assert!(seen.contains("trying again in 3 s · retry 3"), "{seen}");
-    // When the wait is over, the model is asked.
-    assert!(paper.footer.concat().contains("waiting for the model"), "{seen}");
+    // When the wait is over, the model is asked, and why it is asked again stays there.
+    let footer = paper.footer.concat();
+    assert!(footer.contains("waiting for the model") && footer.contains("retry 3"), "{seen}");
+    assert!(footer.contains("↻ the provider was not reached: connection refused"), "{seen}");
     assert!(!paper.written().contains("connection refused"), "nothing of it stays: {}", paper.written());
 }
 

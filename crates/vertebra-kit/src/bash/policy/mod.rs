@@ -43,7 +43,7 @@ use vertebra::{Clock, SystemClock};
 pub use guard::BashPolicy;
 pub use reading::{does_more, only_reads};
 pub(crate) use rules::is_dry_run;
-pub(crate) use shown::{may_show, shown_by};
+pub(crate) use shown::{Sure, may_show, shown_by};
 
 /// The place where a command would run: the folders that it may change and the hosts that it may reach.
 #[derive(Clone, Debug)]

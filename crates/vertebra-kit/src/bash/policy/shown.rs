@@ -1,6 +1,9 @@
 //! Which files a command has shown: reading a file with `cat` is reading it.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+};
 
 use tree_sitter::Node;
 use vertebra::{SystemClock, paths::absolute};
@@ -24,6 +27,9 @@ const MAX_FILES: usize = 50;
 /// How many names are looked at to expand globs.
 const MAX_NAMES: usize = 2000;
 
+/// How many files are compared with what was printed.
+const MAX_PRINTED: usize = 200;
+
 /// The programs that show files.
 const SHOW: &[&str] = &["cat", "head", "less", "more", "nl", "sed", "tac", "tail"];
 
@@ -32,40 +38,69 @@ pub(crate) fn may_show(command: &str) -> bool {
     command.split(|letter: char| !letter.is_alphanumeric()).any(|word| SHOW.contains(&word))
 }
 
-/// Returns the files that a command has shown whole or in part, as absolute paths. `here` is the folder in which it ended. A
-/// command shows nothing if one of its parts may have changed files: what it showed may be gone.
+/// How sure it is that the model has seen a file as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sure {
+    /// The command has shown it, and nothing after that changes files.
+    Yes,
+    /// The command has shown it, and may have changed it since.
+    IfUnchanged,
+    /// The command may have shown it.
+    IfPrinted,
+}
+
+/// Returns the files that a command has shown whole or in part, or may have shown, as absolute paths. `from` is the folder in
+/// which it began, and `printed` is what it printed: it may name files that the command does not.
 ///
-/// May block, because it expands globs.
-pub(crate) fn shown_by(command: &str, here: &str) -> Vec<String> {
+/// May block, because it expands globs and looks for files.
+pub(crate) fn shown_by(command: &str, from: &str, printed: &str) -> Vec<(String, Sure)> {
     let clock = SystemClock::default();
     let tree = if command.len() > MAX_BYTES { None } else { parse(command, &mut Budget::new(command.len(), &clock)) };
-    let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) else { return Vec::new() };
-    let ground = Ground::new(here, "/");
-    let mut shown = Shown { text: command, ground, values: HashMap::new(), commands: 0, files: Vec::new() };
-    if !shown.substitutes_only_reading(tree.root_node()) || shown.statement(tree.root_node()).is_none() {
-        return Vec::new();
-    }
-    let mut left = MAX_NAMES;
-    let mut files = Vec::new();
-    for file in shown.files {
-        let path = absolute(here, &file);
-        if is_pattern(&file) {
-            files.extend(expanded(&path, &mut left).unwrap_or_default());
-        } else {
-            files.push(path);
+    let (ground, folder) = (Ground::new(from, "/"), Some(from.to_owned()));
+    let folders = vec![from.to_owned()];
+    let (values, left, files) = (HashMap::new(), MAX_NAMES, Vec::new());
+    let mut shown = Shown { text: command, ground, folder, folders, values, left, changes: 0, goes_on: false, files };
+    if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
+        shown.statement(tree.root_node());
+        if shown.goes_on || !shown.substitutes_only_reading(tree.root_node()) {
+            shown.changed();
         }
     }
+    let mut files = shown.files;
     files.truncate(MAX_FILES);
+    let known: HashSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let apart = |letter: char| letter.is_whitespace() || "'\"`=:;,()<>|&".contains(letter);
+    let names: HashSet<&str> =
+        command.split(apart).chain(printed.split(apart)).filter(|name| !name.is_empty()).collect();
+    let named = names
+        .into_iter()
+        .take(MAX_NAMES)
+        .flat_map(|name| shown.folders.iter().map(move |folder| absolute(folder, name)));
+    // A file that was printed whole is no longer than what was printed.
+    let fits =
+        |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= printed.len() as u64);
+    files.extend(
+        named.filter(|path| !known.contains(path) && fits(path)).take(MAX_PRINTED).map(|path| (path, Sure::IfPrinted)),
+    );
     files
 }
 
 struct Shown<'t> {
     text: &'t str,
     ground: Ground,
+    /// Where a part runs, if that is known.
+    folder: Option<String>,
+    /// Where some part runs.
+    folders: Vec<String>,
     /// The values of the variables of loops.
     values: HashMap<&'t str, Vec<String>>,
-    commands: usize,
-    files: Vec<String>,
+    /// How many names may still be looked at.
+    left: usize,
+    /// How many parts may have changed files.
+    changes: usize,
+    /// Whether a part goes on while others run.
+    goes_on: bool,
+    files: Vec<(String, Sure)>,
 }
 
 impl<'t> Shown<'t> {
@@ -87,48 +122,99 @@ impl<'t> Shown<'t> {
         true
     }
 
-    /// Follows a statement; `None` if it is not known to only read.
-    fn statement(&mut self, node: Node<'_>) -> Option<()> {
+    /// A part may have changed the files shown so far.
+    fn changed(&mut self) {
+        self.changes += 1;
+        self.doubt(0, Sure::IfUnchanged);
+    }
+
+    /// The files from this one on are not surer than this.
+    fn doubt(&mut self, first: usize, sure: Sure) {
+        self.files.iter_mut().skip(first).for_each(|(_, so_far)| *so_far = sure.max(*so_far));
+    }
+
+    /// Follows a statement.
+    fn statement(&mut self, node: Node<'_>) {
+        let (shown_before, changes_before) = (self.files.len(), self.changes);
         match node.kind() {
-            "program" | "do_group" => children(node).try_for_each(|part| match part.kind() {
-                "&" => None,
-                "comment" => Some(()),
-                _ if part.is_named() => self.statement(part),
-                _ => Some(()),
-            }),
-            "list" | "pipeline" | "redirected_statement" => {
-                chain(node).iter().try_for_each(|pipeline| self.pipeline(pipeline))
+            "program" | "do_group" | "compound_statement" => self.parts(node),
+            "list" | "pipeline" | "redirected_statement" => self.list(node),
+            "subshell" => {
+                let folder = self.folder.clone();
+                self.parts(node);
+                self.folder = folder;
             }
             "for_statement" => {
-                let name = self.of(node.child_by_field_name("variable")?);
                 let values = children(node).skip_while(|part| part.kind() != "in").skip(1).filter(Node::is_named);
                 let values: Vec<Node<'_>> = values.filter(|part| part.kind() != "do_group").collect();
                 let values = values.into_iter().flat_map(|value| self.words(value)).collect();
-                self.values.insert(name, values);
-                self.statement(node.child_by_field_name("body")?)
+                if let Some(name) = node.child_by_field_name("variable") {
+                    self.values.insert(self.of(name), values);
+                }
+                if let Some(body) = node.child_by_field_name("body") {
+                    self.statement(body);
+                }
+                // The parts of a loop run again.
+                if self.changes > changes_before {
+                    self.doubt(shown_before, Sure::IfUnchanged);
+                }
             }
-            "command" => self.command(node),
-            _ => None,
+            "command" => {
+                if self.command(node).is_none() {
+                    self.changed();
+                }
+            }
+            _ => self.changed(),
         }
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline<'_>) -> Option<()> {
-        let before = self.files.len();
+    /// Follows one part after the other.
+    fn parts(&mut self, node: Node<'_>) {
+        for part in children(node) {
+            match part.kind() {
+                "&" => self.goes_on = true,
+                "comment" => {}
+                _ if part.is_named() => self.statement(part),
+                _ => {}
+            }
+        }
+    }
+
+    /// Follows the pipelines of a list. What comes after `||` may not run.
+    fn list(&mut self, node: Node<'_>) {
+        let mut may_not_run = false;
+        for pipeline in &chain(node) {
+            let (before, folder) = (self.files.len(), self.folder.clone());
+            self.pipeline(pipeline);
+            may_not_run |= pipeline.is_else;
+            if may_not_run {
+                self.doubt(before, Sure::IfPrinted);
+                self.folder = self.folder.take().filter(|now| folder.as_ref() == Some(now));
+            }
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline<'_>) {
+        let (before, changes, folder) = (self.files.len(), self.changes, self.folder.clone());
         for stage in &pipeline.stages {
             let writes = |redirect: &Node<'_>| {
                 let text: String = self.of(*redirect).split_whitespace().collect();
                 !matches!(&*text, "2>&1" | "2>/dev/null" | "&>/dev/null")
             };
-            if stage.redirects.iter().any(writes) {
-                return None;
+            match stage.body.filter(|_| !stage.redirects.iter().any(writes)) {
+                Some(body) => self.statement(body),
+                None => self.changed(),
             }
-            self.statement(stage.body?)?;
         }
-        let mut filters = pipeline.stages.iter().skip(1).filter_map(|stage| stage.body);
-        if pipeline.is_else || !filters.all(|filter| self.passes_on(filter)) {
+        let Some(filters) = pipeline.stages.get(1..).filter(|filters| !filters.is_empty()) else { return };
+        self.folder = folder;
+        if !filters.iter().filter_map(|stage| stage.body).all(|filter| self.passes_on(filter)) {
             self.files.truncate(before);
         }
-        Some(())
+        // The parts of a pipeline run at the same time.
+        if self.changes > changes {
+            self.doubt(before, Sure::IfUnchanged);
+        }
     }
 
     /// Returns whether a part of a pipeline shows what it reads, at least the beginning or the end.
@@ -137,21 +223,29 @@ impl<'t> Shown<'t> {
         name.is_some_and(|name| matches!(name, "cat" | "nl" | "tac" | "less" | "more" | "head" | "tail"))
     }
 
+    /// Follows a simple command; `None` if it may change files.
     fn command(&mut self, node: Node<'_>) -> Option<()> {
-        let is_first = self.commands == 0;
-        self.commands += 1;
         let program = self.of(node.child_by_field_name("name")?);
         let parts: Vec<Node<'_>> = children(node).filter(|part| part.kind() != "command_name").collect();
         if parts.iter().any(|part| part.kind() == "variable_assignment" || part.kind().ends_with("redirect")) {
             return None;
         }
-        let words: Vec<String> = parts.into_iter().flat_map(|part| self.words(part)).collect();
-        // What comes after it is relative to the folder in which the command ended.
-        if program == "cd" {
-            return (is_first && words.len() == 1).then_some(());
+        let words: Vec<String> = parts.iter().flat_map(|part| self.words(*part)).collect();
+        if matches!(program, "cd" | "pushd" | "popd") {
+            let to = words.first().filter(|to| program == "cd" && parts.len() == 1 && !to.starts_with('-'));
+            self.folder = self.folder.as_ref().zip(to).map(|(folder, to)| absolute(folder, to));
+            self.folders.extend(self.folder.clone());
+            return Some(());
         }
         match files(program, &words) {
-            Some(files) => self.files.extend(files),
+            Some(files) => {
+                for file in files {
+                    let folder = self.folder.as_deref().or(file.starts_with('/').then_some("/"));
+                    let Some(path) = folder.map(|folder| absolute(folder, &file)) else { continue };
+                    let all = if is_pattern(&file) { expanded(&path, &mut self.left) } else { Some(vec![path]) };
+                    self.files.extend(all.unwrap_or_default().into_iter().map(|path| (path, Sure::Yes)));
+                }
+            }
             None if matches!(program, "echo" | "printf" | "pwd" | "true") => {}
             None if only_reads(self.of(node), &self.ground) => {}
             None => return None,
@@ -228,8 +322,14 @@ fn files(program: &str, arguments: &[String]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    /// What a command shows, with `?` after what it may have changed since, and without what it may not have shown.
     fn shown(command: &str) -> String {
-        shown_by(command, "/nowhere").iter().map(|path| path.replace("/nowhere/", "")).collect::<Vec<_>>().join(",")
+        let mark = |(path, sure): (String, Sure)| match sure {
+            Sure::Yes => Some(path.replace("/nowhere/", "")),
+            Sure::IfUnchanged => Some(path.replace("/nowhere/", "") + "?"),
+            Sure::IfPrinted => None,
+        };
+        shown_by(command, "/nowhere", "").into_iter().filter_map(mark).collect::<Vec<_>>().join(",")
     }
 
     #[test]
@@ -237,7 +337,9 @@ mod tests {
         for (command, expected) in [
             ("cat a.txt", "a.txt"),
             ("cat -n 'a b.txt' \"c.txt\"", "a b.txt,c.txt"),
-            ("cd src && cat main.rs; head -n 20 lib.rs", "main.rs,lib.rs"),
+            ("cat a.txt; cd src && cat main.rs; head -n 20 lib.rs", "a.txt,src/main.rs,src/lib.rs"),
+            ("(cd src && cat main.rs); cat a.txt", "src/main.rs,a.txt"),
+            ("cd $(pwd) && cat a.txt /etc/hosts", "/etc/hosts"),
             ("sed -n '1,20p' a.txt", "a.txt"),
             ("tail -5 a.txt && echo done", "a.txt"),
             ("cat a.txt | head -50", "a.txt"),
@@ -247,7 +349,6 @@ mod tests {
             ("git status --short; cat a.txt; grep -rn 'x' src | sort", "a.txt"),
             ("for f in a.txt docs/b.md; do echo \"== $f\"; cat \"$f\"; done", "a.txt,docs/b.md"),
             ("for n in a b; do cat src/$n.py; done", "src/a.py,src/b.py"),
-            ("for f in $(git ls-files); do cat $f; done", ""),
             ("find . -name '*.ts' | sort; cat src/c.rs", "src/c.rs"),
             ("cat a.txt | grep x", ""),
             ("cat a.txt | wc -l", ""),
@@ -255,47 +356,68 @@ mod tests {
             ("cat a.txt && ls 2>&1 | wc -l", "a.txt"),
             ("true || ls 2>&1 | cat a.txt", ""),
             ("for f in a b; do cat $f; done | grep x", ""),
+            ("sed -i 's/a/b/' a.toml && cat a.txt", "a.txt"),
+            ("cargo fmt && cargo clippy 2>&1 | tail -5; cat .env; git status", ".env"),
         ] {
             assert_eq!(shown(command), expected, "{command}");
         }
     }
 
     #[test]
-    fn globs_are_expanded_where_the_command_ended() {
+    fn what_is_not_shown_or_not_known_to_be_shown_does_not_count() {
+        for command in [
+            "for f in $(git ls-files); do cat $f; done",
+            "cat a.txt | grep x",
+            "cat a.txt | wc -l",
+            "true || cat a.txt",
+            "for f in a b; do cat $f; done | grep x",
+            "cat a.txt > b.txt",
+            "cat $FILE",
+            "sed -i 's/a/b/' a.txt",
+            "sed -n 'w b.txt' a.txt",
+            "cat a.txt | tee b.txt",
+            "tail -f a.txt",
+            "cat 'a.txt",
+            "A=1 cat a.txt",
+            "",
+        ] {
+            assert_eq!(shown(command), "", "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_the_command_may_have_changed_since_counts_only_if_it_has_not() {
+        for (command, expected) in [
+            ("cat a.txt; cargo fmt", "a.txt?"),
+            ("cat a.txt; cargo fmt; cat b.txt", "a.txt?,b.txt"),
+            ("cat a.txt || rm a.txt", "a.txt?"),
+            ("cat a.txt &", "a.txt?"),
+            ("make & cat a.txt", "a.txt?"),
+            ("make | cat a.txt", "a.txt?"),
+            ("for f in a b; do make; cat $f; done", "a?,b?"),
+            ("cat a.txt; echo x > a.txt", "a.txt?"),
+            ("cat a.txt; if true; then rm a.txt; fi", "a.txt?"),
+            ("echo $(rm a.txt); cat a.txt", "a.txt?"),
+            ("for f in $(touch b.txt); do cat a.txt; done", "a.txt?"),
+            ("cat a.txt <(rm a.txt)", "a.txt?"),
+        ] {
+            assert_eq!(shown(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn globs_are_expanded_where_they_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["a.py", "b.py", "c.txt"] {
             std::fs::write(folder.path().join(name), "x").expect("a file");
         }
         let here = folder.path().to_str().expect("text");
         for command in ["cat *.py", "for f in *.py; do echo $f; cat \"$f\"; done"] {
-            let mut shown = shown_by(command, here);
+            let mut shown = shown_by(command, here, "");
             shown.sort();
-            assert_eq!(shown, [format!("{here}/a.py"), format!("{here}/b.py")], "{command}");
+            assert_eq!(shown, ["a.py", "b.py"].map(|name| (format!("{here}/{name}"), Sure::Yes)), "{command}");
         }
-    }
-
-    #[test]
-    fn a_command_that_may_do_more_shows_nothing() {
-        for command in [
-            "cat a.txt > b.txt",
-            "cat a.txt; cargo fmt",
-            "cat $FILE",
-            "sed -i 's/a/b/' a.txt",
-            "sed -n 'w b.txt' a.txt",
-            "cat a.txt | tee b.txt",
-            "cat a.txt || rm a.txt",
-            "cat a.txt &",
-            "tail -f a.txt",
-            "cat 'a.txt",
-            "A=1 cat a.txt",
-            "for f in a.txt; do cat $f; sed -i s/a/b/ $f; done",
-            "cat a.txt; cd src",
-            "echo $(rm a.txt); cat a.txt",
-            "for f in $(touch b.txt); do cat a.txt; done",
-            "cat a.txt <(rm b.txt)",
-            "",
-        ] {
-            assert_eq!(shown(command), "", "{command}");
-        }
+        let may_be = shown_by("for f in $(ls); do echo \"== $f\"; cat $f; done", here, "== c.txt\nx\n");
+        assert_eq!(may_be, [(format!("{here}/c.txt"), Sure::IfPrinted)]);
     }
 }

@@ -263,6 +263,74 @@ async fn a_grant_for_the_session_holds_until_the_session_ends() {
     assert!(lift.grant_write(&id, Path::new("vertebra.toml")).is_err_and(|why| why.contains("stays closed")));
 }
 
+#[tokio::test]
+async fn nobody_is_asked_about_what_stays_closed_whatever_they_answer() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    let script = "git init -q && git config user.email a@b.c && git config user.name a && mkdir .githooks && \
+                  git config core.hooksPath .githooks && git commit -q --allow-empty -m x && git commit -q --allow-empty -m y";
+    let made = std::process::Command::new("bash").args(["-c", script]).current_dir(area.path("work")).status();
+    assert!(made.expect("git").success());
+    let closed = [
+        ".git/hooks/pre-commit",
+        ".git/hooks",
+        ".git/config",
+        ".git",
+        ".git/rebase-merge/git-rebase-todo",
+        ".githooks/x",
+        "vertebra.toml",
+    ];
+    let call = |path| needing("touch ran", json!({ "write": [path], "reason": "the task" }));
+    let mut calls: Vec<_> = closed.into_iter().map(call).collect();
+    calls.extend(
+        [
+            "git rebase -q --exec 'touch ran' HEAD~1",
+            "GIT_SEQUENCE_EDITOR=\"sed -i '1a exec touch ran'\" git rebase -i HEAD~1",
+        ]
+        .map(|command| json!({ "command": command })),
+    );
+    for (result, call) in results(&area, &person, &calls).await.iter().zip(&calls) {
+        assert!(
+            result.output.contains("stay") && result.output.contains("closed whatever a person answers"),
+            "{call}: {}",
+            result.output
+        );
+    }
+    assert_eq!(person.asked(), [""; 0]);
+    assert!(!area.path("work/ran").exists() && !area.path("work/.git/rebase-merge").exists());
+}
+
+#[tokio::test]
+async fn a_result_advises_only_what_can_help() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    fs::create_dir_all(area.path("work/.git/hooks")).expect("folders");
+    fs::write(area.path("work/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+    let commands = ["echo x > .git/hooks/pre-commit", "mkdir .husky && echo x > .husky/pre-commit", "echo x > .npmrc"];
+    let results = results(&area, &person, &commands.map(|command| json!({ "command": command }))).await;
+    for (result, (expected, needs)) in results.iter().zip([
+        ("stays closed whatever a person answers", false),
+        ("HUSKY=0", false),
+        ("ask for `write`", true),
+    ]) {
+        let says = (result.output.contains(expected), result.output.contains("`needs`"));
+        assert_eq!(says, (true, needs), "{}", result.output);
+    }
+}
+
+#[tokio::test]
+async fn a_cache_that_a_program_does_without_is_not_mentioned() {
+    let area = Area::new();
+    fs::create_dir_all(area.path("home/.tool")).expect("folders");
+    fs::write(area.path("home/.tool/lock"), "").expect("a file");
+    let quiet = area.bash("(echo x > ~/.tool/lock) 2>/dev/null; echo broken; false").await;
+    assert_eq!((quiet.output.contains("broken"), quiet.output.contains(".tool")), (true, false), "{}", quiet.output);
+    let loud = area.bash("echo x > ~/.tool/lock").await;
+    assert!(
+        loud.output.contains("the sandbox blocked a change of") && loud.output.contains(".tool/lock, outside"),
+        "{}",
+        loud.output
+    );
+}
+
 /// A command that shows whether it has a way out.
 fn look() -> String {
     json!({ "command": "echo ${HTTPS_PROXY:+network} $PWD" }).to_string()

@@ -115,7 +115,7 @@ pub(super) const ATTACKS: &[&str] = &[
     "mkdir -p .git/modules/m && echo '[core] fsmonitor = evil' > .git/modules/m/config && sleep 0.1 && [ -e .git/modules/m/config ] && echo ESCAPED",
     "mkdir -p m/hooks .git/modules; echo x > m/hooks/post-checkout; mv m .git/modules/m; [ -e .git/modules/m/hooks/post-checkout ] && echo ESCAPED",
     "mkdir -p .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo && sleep 0.1 && [ -e .git/rebase-merge/git-rebase-todo ] && echo ESCAPED",
-    "git rebase -q --exec false HEAD~1; grep -s false .git/rebase-merge/git-rebase-todo .git/rebase-merge/done && echo ESCAPED; git rebase --abort; rm -rf .git/rebase-merge",
+    "x=--exec; git rebase -q $x false HEAD~1; grep -s false .git/rebase-merge/git-rebase-todo .git/rebase-merge/done && echo ESCAPED; git rebase --abort; rm -rf .git/rebase-merge",
     // Repositories elsewhere.
     "git init -q r && echo x > r/.git/hooks/pre-commit && echo ESCAPED",
     "git init -q r && git -C r config core.fsmonitor evil && echo ESCAPED",

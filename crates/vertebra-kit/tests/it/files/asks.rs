@@ -202,15 +202,58 @@ async fn a_file_that_a_command_has_shown_counts_as_read() {
     talk.ok("edit_file", edit("d.txt", "one").1).await;
     assert_eq!((&*world.text("c.txt"), &*world.text("d.txt")), ("new\n", "new\n"));
 
-    // Not if it failed, may have changed the file, or the file has changed since.
-    talk.call("bash", json!({"command": "cat b.txt none.txt"})).await;
+    // Not if it was not printed, the command has changed it since, or somebody else has.
+    talk.call("bash", json!({"command": "cat b.txt none.txt | grep -c none"})).await;
     assert!(talk.refused("edit_file", edit("b.txt", "one").1).await.contains("was not read yet"));
-    talk.ok("bash", json!({"command": "cat b.txt; touch c.txt"})).await;
+    talk.ok("bash", json!({"command": "cat b.txt; echo two >> b.txt"})).await;
     assert!(talk.refused("edit_file", edit("b.txt", "one").1).await.contains("was not read yet"));
     talk.ok("bash", json!({"command": "sed -n '1,5p' b.txt"})).await;
     world.put("b.txt", "one\ntheirs\n");
-    assert!(talk.refused("edit_file", edit("b.txt", "one").1).await.contains("read it"));
+    assert!(talk.refused("write_file", write("b.txt").1).await.contains("read it"));
     assert_eq!(world.text("b.txt"), "one\ntheirs\n");
+}
+
+#[tokio::test]
+async fn a_file_counts_as_read_whatever_else_the_command_that_printed_it_does() {
+    let world = World::new();
+    std::fs::create_dir(world.root().join("sub")).expect("a folder");
+    let outside = world.outside().join("note.txt");
+    let root = world.root();
+    let mut talk = Talk::new(world.files().ask_people(), |builder| {
+        let sandbox = Sandbox { need: Need::Off, ..Sandbox::default() };
+        builder.with(Bash { sandbox, judged: false, ..Bash::in_dir(&root) }).approver(FixedApprover::yes());
+    })
+    .await;
+    let cases = [
+        "for f in $(ls *.txt); do echo \"== $f\"; cat $f; done",
+        "sed -i s/x/y/ sub/c.txt && cat a.txt b.txt",
+        "touch d.txt && ls | tail -1; cat a.txt; cat b.txt; touch d.txt",
+        "cat a.txt; cd sub; cat ../b.txt; cd ..",
+        "cat a.txt b.txt none.txt",
+        "if true; then cat a.txt b.txt; fi",
+        // The files are older than the command.
+        "cat -n a.txt; head -n 1 b.txt; touch d.txt",
+    ];
+    for command in cases {
+        for name in ["a.txt", "b.txt"] {
+            world.put(name, format!("one\nof {name}\n# {command}\n"));
+        }
+        world.put("sub/c.txt", "x\n");
+        if command.contains("-n 1") {
+            talk.ok("bash", json!({"command": "sleep 0.2"})).await;
+        }
+        assert!(talk.refused("write_file", write("a.txt").1).await.contains("read"), "{command}");
+        talk.call("bash", json!({"command": command})).await;
+        for name in ["a.txt", "b.txt"] {
+            let written = talk.call("write_file", write(name).1).await;
+            assert!(written.success, "{command}: {}", written.output);
+        }
+    }
+    fs::write(&outside, "one\n").expect("a file");
+    talk.ok("bash", json!({"command": format!("cat {}", outside.display())})).await;
+    let said = talk.ok("edit_file", edit(&outside.display().to_string(), "one").1).await;
+    assert!(said.contains("outside/note.txt` edited at line 1"), "{said}");
+    assert_eq!(fs::read_to_string(outside).expect("a file"), "new\n");
 }
 
 #[tokio::test]

@@ -66,19 +66,28 @@ async fn all_places_are_edited_when_all_are_meant() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_since_it_was_read_is_left_alone() {
+async fn a_file_that_changed_since_it_was_read_is_edited_where_the_text_is_but_not_replaced() {
     let world = World::with("one two\n");
     let mut talk = world.talk().await;
     talk.ok("read_file", json!({"path": "a.txt"})).await;
     world.put("a.txt", "one two, and what a person wrote\n");
     let edit = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
-    let refused = talk.refused("edit_file", edit.clone()).await;
-    assert_eq!(refused, "`a.txt` has changed since you read it: read it again");
-    assert_eq!(world.text("a.txt"), "one two, and what a person wrote\n");
+    let write = json!({"path": "a.txt", "content": "1 two\n"});
+    for _ in 0..2 {
+        // Also after an edit the model does not know what else is in the file.
+        let refused = talk.refused("write_file", write.clone()).await;
+        assert_eq!(refused, "`a.txt` has changed since you read it: read it again");
+        world.put("a.txt", "one two, and what a person wrote\n");
+        let said = talk.ok("edit_file", edit.clone()).await;
+        assert!(said.starts_with("`a.txt` edited at line 1; the file had changed since you read it"), "{said}");
+        assert_eq!(world.text("a.txt"), "1 two, and what a person wrote\n");
+    }
+    world.put("a.txt", "one or one\n");
+    assert!(talk.refused("edit_file", edit.clone()).await.contains("contains old_string 2 times"));
     // Touched but not changed is not changed.
     talk.ok("read_file", json!({"path": "a.txt"})).await;
-    world.put("a.txt", "one two, and what a person wrote\n");
-    talk.ok("edit_file", edit).await;
+    world.put("a.txt", "one or one\n");
+    talk.ok("write_file", write).await;
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ struct Memory {
 impl Memory {
     /// Whether the step works, and if so, what it does.
     fn apply(&mut self, step: &Step) -> bool {
+        let is_known = self.known.as_ref() == Some(&self.disk);
         let after = match step {
             Step::Read => Some(self.disk.clone()),
             Step::Meddle(content) => {
@@ -47,8 +48,8 @@ impl Memory {
                 return true;
             }
             Step::Write(content) if *content == self.disk => Some(content.clone()),
-            _ if self.known.as_ref() != Some(&self.disk) => None,
-            Step::Write(content) => Some(content.clone()),
+            Step::Write(content) => is_known.then(|| content.clone()),
+            _ if self.known.is_none() => None,
             Step::Edit { old, new, .. } if old.is_empty() || old == new => None,
             Step::Edit { old, new, all } => {
                 let starts = self.disk.char_indices().filter(|(at, _)| self.disk[*at..].starts_with(old)).count();
@@ -58,7 +59,10 @@ impl Memory {
         };
         let Some(after) = after else { return false };
         self.disk.clone_from(&after);
-        self.known = Some(after);
+        // An edit of a file that has changed since shows nothing of the rest.
+        if is_known || !matches!(step, Step::Edit { .. }) {
+            self.known = Some(after);
+        }
         true
     }
 }

@@ -106,9 +106,12 @@ async fn a_server_that_falls_silent_is_left() {
         let cases = [(begun, ErrorClass::Broken), (Reply::nothing(), ErrorClass::Network)];
         cases.map(|(reply, class)| async move {
             let server = Server::start([reply.then_wait()]).await;
-            let driver = wire.driver(&server).idle_timeout(Duration::from_secs(2));
+            let (short, long) = (Duration::from_secs(2), Duration::from_mins(9));
+            let (first, idle) = if class == ErrorClass::Broken { (long, short) } else { (short, long) };
+            let driver = wire.driver(&server).first_timeout(first).idle_timeout(idle);
             let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err("silence");
             assert_eq!(error.class(), class, "{}: {error}", wire.name);
+            assert!(error.to_string().contains("for 2 seconds"), "{error}");
         })
     });
     join_all(silences).await;
