@@ -70,9 +70,9 @@ pub(crate) fn shown_by(command: &str, from: &str, printed: &str) -> Vec<(String,
     files.truncate(MAX_FILES);
     let known: HashSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let apart = |letter: char| letter.is_whitespace() || "'\"`=:;,()<>|&".contains(letter);
-    let names: HashSet<&str> =
-        command.split(apart).chain(printed.split(apart)).filter(|name| !name.is_empty()).collect();
-    let named = names
+    let words: HashSet<&str> =
+        command.split(apart).chain(printed.split(apart)).filter(|word| !word.is_empty()).collect();
+    let named = words
         .into_iter()
         .take(MAX_NAMES)
         .flat_map(|name| shown.folders.iter().map(move |folder| absolute(folder, name)));
