@@ -3,7 +3,7 @@
 use bench_harness::work;
 use serde_json::json;
 use vertebra::{
-    AgentState, BeforeToolUse, Frame, Outcome, Retries,
+    AgentState, BeforeToolUse, Frame, Notification, Outcome, Retries,
     events::ToolAsked,
     prelude::*,
     testing::{call, scope},
@@ -32,6 +32,17 @@ pub(crate) fn routine(case: Case) -> impl AsyncFnMut() -> Outcome<BeforeToolUse>
     }
 }
 
+/// Notifies people in a run, again and again: a dispatch with all that a run does around it.
+pub(crate) fn in_a_run(count: usize) -> impl AsyncFnMut() {
+    let mut set = HookSet::new();
+    for _ in 0..count {
+        set.on(Notification, async |_cx| proceed());
+    }
+    let run = scope(&Hooks::new(set).expect("the hooks of a benchmark fit together"));
+    let mut state = AgentState::default();
+    async move || run.notify(&mut state, "bench", "said").await.expect("nothing here fails")
+}
+
 pub(crate) fn nobody() -> Case {
     Case::new(HookSet::new(), push())
 }
@@ -42,6 +53,12 @@ pub(crate) fn hooks(count: usize) -> Case {
         set.on(BeforeToolUse, async |_cx| proceed());
     }
     Case::new(set, push())
+}
+
+/// The same in the registry of a child, so many layers below the one that has the hooks.
+pub(crate) fn layered(count: usize, layers: usize) -> Case {
+    let Case { hooks, event } = hooks(count);
+    Case { hooks: (0..layers).fold(hooks, |hooks, _| hooks.child()), event }
 }
 
 pub(crate) fn guards(count: usize) -> Case {

@@ -76,7 +76,7 @@ fn asked(run: &RunSettings) -> impl FnMut() -> Outcome<BeforeToolUse> + use<> {
     move || {
         let frame = Frame { event: &mut event, state: &mut state, scope: &scope, retries: Retries::Allowed };
         let outcome = runtime.block_on(hooks.dispatch(BeforeToolUse, frame));
-        assert_eq!(outcome.record.failures().count(), 0, "what is measured is an answer");
+        assert_eq!(outcome.record().failures().count(), 0, "what is measured is an answer");
         outcome
     }
 }

@@ -4,18 +4,20 @@
 //! anew, on what the around handed over, so nothing it changes escapes a guard.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     ops::{Deref, DerefMut},
     pin::pin,
     sync::Arc,
 };
 
+use stackfuture::StackFuture;
+
 use crate::{
-    Event, Failure, HookError, HookInfo, Name, RegisterError, Seen, SendFn2, State,
-    hook::{BoxFuture, Closure},
+    Event, Failure, HookError, HookInfo, Name, RegisterError, SendFn2, State,
+    hook::{BoxFuture, Closure, Said, Work, failed},
     order::order,
     set::Registered,
-    supervise::{Ended, Supervised, answered},
+    supervise::{Started, answered, supervise},
 };
 
 /// Something that happens as a whole and can be wrapped: a tool use, a model call, a step.
@@ -151,27 +153,16 @@ impl<O: Operation, F: AroundFn<O>> Around<O> for Closure<F> {
     }
 }
 
-/// [`Around`] with its future boxed; the output goes into `output`, as in [`ErasedHook`](crate::hook::ErasedHook).
+/// [`Around`] erased; the output goes into `said`, as in [`ErasedHook`](crate::hook::ErasedHook).
 pub(crate) trait ErasedAround<O: Operation>: Send + Sync {
-    fn wrap<'a>(
-        &'a self,
-        cx: &'a mut OpCx<'_, O>,
-        next: Next<'a, O>,
-        output: &'a mut Option<O::Output>,
-    ) -> BoxFuture<'a, Seen>;
+    fn start<'a>(&'a self, cx: &'a mut OpCx<'_, O>, next: Next<'a, O>, said: &'a mut Said<O::Output>) -> Work<'a>;
 }
 
 impl<O: Operation, A: Around<O>> ErasedAround<O> for A {
-    fn wrap<'a>(
-        &'a self,
-        cx: &'a mut OpCx<'_, O>,
-        next: Next<'a, O>,
-        output: &'a mut Option<O::Output>,
-    ) -> BoxFuture<'a, Seen> {
-        Box::pin(async move {
-            let mut around = pin!(Around::wrap(self, cx, next));
-            *output = Some(around.as_mut().await?);
-            Ok(())
+    fn start<'a>(&'a self, cx: &'a mut OpCx<'_, O>, next: Next<'a, O>, said: &'a mut Said<O::Output>) -> Work<'a> {
+        StackFuture::from_or_box(async move {
+            let around = pin!(Around::wrap(self, cx, next));
+            *said = Some(around.await.map_err(failed));
         })
     }
 }
@@ -230,9 +221,12 @@ fn run<'a, O: Operation>(
         let Some((slot, inner)) = slots.split_first() else { return Ok(core.run(event).await) };
         let mut cx = OpCx { event, state, scope };
         let next = Next { inner, core };
-        let mut output = None;
-        let Ended { failure, .. } =
-            Supervised::new(slot.info.timeout, slot.around.wrap(&mut cx, next, &mut output)).await;
-        answered(output, failure).map_err(|failure| WrapError { around: slot.info.name.clone(), failure })
+        let mut said = None;
+        let failure = {
+            let work = pin!(slot.around.start(&mut cx, next, &mut said));
+            let (mut around, mut waiting) = (Started::new(work), None);
+            poll_fn(|task| supervise(&mut around, &mut waiting, &slot.info, task)).await
+        };
+        answered(said, failure).map_err(|failure| WrapError { around: slot.info.name.clone(), failure })
     })
 }

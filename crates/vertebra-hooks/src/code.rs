@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
+use arc_swap::Guard;
 use serde::Deserialize as _;
 use serde_json::{Error, Map, Value};
 
 use crate::{
     Explanation, Frame, Outcome, Point, RegisterError,
+    dispatch::run,
     hook::BoxFuture,
+    registry::Snapshot,
     set::{AnyTable, Registered},
     table::Table,
 };
@@ -20,7 +23,7 @@ use crate::{
 #[expect(clippy::type_complexity, reason = "each type is written once, and says what the function takes and returns")]
 pub struct PointCode<P: Point> {
     pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
-    pub(crate) dispatch: for<'a> fn(Arc<Table<P>>, Frame<'a, P>) -> BoxFuture<'a, Outcome<P>>,
+    pub(crate) dispatch: for<'a> fn(Guard<Arc<Snapshot>>, Frame<'a, P>) -> BoxFuture<'a, Outcome<P>>,
     pub(crate) explain: fn(&Table<P>, &P::Event, &P::State) -> Vec<Explanation>,
     /// The JSON form of an event.
     pub event_to_json: fn(&P::Event) -> Result<Value, Error>,
@@ -35,7 +38,7 @@ impl<P: Point> PointCode<P> {
     pub fn compiled_here() -> Self {
         Self {
             compile: |registered| Ok(Arc::new(Table::<P>::compile(registered)?) as AnyTable),
-            dispatch: |table, frame| Box::pin(async move { table.dispatch(frame).await }),
+            dispatch: |held, frame| Box::pin(run(held, frame)),
             explain: Table::explain,
             event_to_json: |event| serde_json::to_value(event),
             event_from_json: |value| serde_json::from_value(value),

@@ -1,10 +1,18 @@
 //! What a hook is given.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    mem,
+    ops::{Deref, DerefMut},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
-use crate::{Change, Event, HookError, Lasting, Name, Notes, Point, Record, State};
+use crate::{Change, Event, HookError, Lasting, Notes, Point, RecordView, State, log::SoFar};
 
 type Scope<P> = <<P as Point>::State as State>::Scope;
 
@@ -21,27 +29,49 @@ struct Inner<'a, P: Point> {
     event: &'a mut P::Event,
     state: &'a mut P::State,
     scope: &'a Scope<P>,
-    record: &'a Record,
-    hook: &'a Name,
-    /// Boxed, because most hooks write nothing, and a context is made for each.
+    so_far: SoFar<'a, P>,
+    /// Boxed, because most hooks write nothing; the box goes on into the record as it is.
     undo: Option<Box<Undo<P>>>,
+    /// The place of the hook that runs. Guards that wait share a context, and each sets it whenever it goes on.
+    place: AtomicU32,
+    accounts: Mutex<Accounts>,
 }
 
-/// What was there before the hook wrote.
-struct Undo<P: Point> {
-    event: Option<P::Event>,
-    state: Option<P::State>,
+/// What hooks told of their work, by their places.
+#[derive(Default)]
+pub(crate) struct Accounts(Vec<(u32, Box<Value>)>);
+
+impl Accounts {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes what the hook at this place told; the last one counts.
+    pub(crate) fn take(&mut self, place: u32) -> Option<Box<Value>> {
+        let last = self.0.iter().rposition(|(by, _)| *by == place)?;
+        Some(self.0.swap_remove(last).1)
+    }
+}
+
+/// What was there before a hook wrote.
+#[derive(Clone)]
+pub(crate) struct Undo<P: Point> {
+    pub(crate) event: Option<P::Event>,
+    pub(crate) state: Option<P::State>,
 }
 
 impl<'a, P: Point> Cx<'a, P> {
+    #[inline]
     pub(crate) fn new(
         event: &'a mut P::Event,
         state: &'a mut P::State,
         scope: &'a Scope<P>,
-        record: &'a Record,
-        hook: &'a Name,
+        so_far: SoFar<'a, P>,
+        place: u32,
     ) -> Self {
-        Self { inner: Inner { event, state, scope, record, hook, undo: None } }
+        let (place, accounts) = (AtomicU32::new(place), Mutex::default());
+        Self { inner: Inner { event, state, scope, so_far, undo: None, place, accounts } }
     }
 
     /// The state as earlier hooks left it.
@@ -62,14 +92,28 @@ impl<'a, P: Point> Cx<'a, P> {
     }
 
     /// This dispatch so far: who ran, what they answered and changed. A watch also finds the decision in it.
-    pub fn record(&self) -> &Record {
-        self.inner.record
+    pub fn record(&self) -> RecordView<'_, P> {
+        let Inner { event, state, so_far, undo, .. } = &self.inner;
+        let before = undo.as_deref();
+        let event = before.and_then(|before| before.event.as_ref()).unwrap_or(event);
+        let state = before.and_then(|before| before.state.as_ref()).unwrap_or(state);
+        RecordView { so_far: *so_far, now: Some((event, state)) }
+    }
+
+    /// Tells of the hook's work: the record keeps it as [`Trace::account`](crate::Trace::account), also if the hook fails
+    /// afterwards. The last one counts.
+    pub fn account(&self, told: Value) {
+        let place = self.place();
+        let mut accounts = self.inner.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.0.retain(|(by, _)| *by != place);
+        accounts.0.push((place, Box::new(told)));
     }
 
     /// Leaves a note for later hooks, under this hook's name.
     pub fn note(&mut self, lasting: Lasting, note: impl Serialize) -> Result<(), HookError> {
         let note = serde_json::to_value(note)?;
-        let hook = self.inner.hook.clone();
+        let place = self.place();
+        let hook = self.inner.so_far.infos[place as usize].name.clone();
         self.state_mut().notes_mut().put(lasting, hook, note);
         Ok(())
     }
@@ -84,26 +128,40 @@ impl<'a, P: Point> Cx<'a, P> {
         self.inner.state.notes()
     }
 
+    pub(crate) fn place(&self) -> u32 {
+        self.inner.place.load(Relaxed)
+    }
+
+    /// The guard at this place goes on: what is told is told by it.
+    pub(crate) fn goes_on(&self, place: u32) {
+        self.inner.place.store(place, Relaxed);
+    }
+
+    /// Forgets what the guard at this place told: it is tried again.
+    pub(crate) fn forget(&self, place: u32) {
+        self.inner.accounts.lock().unwrap_or_else(PoisonError::into_inner).take(place);
+    }
+
+    /// Whether the hook has neither written nor told anything.
+    #[inline]
+    pub(crate) fn is_untouched(&mut self) -> bool {
+        self.inner.undo.is_none() && self.inner.accounts.get_mut().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn take_accounts(&mut self) -> Accounts {
+        mem::take(self.inner.accounts.get_mut().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Says what the hook wrote, and undoes it.
     pub(crate) fn undone(self) -> Vec<Change> {
-        self.inner.written().unwrap_or_default()
+        let Inner { event, state, undo, .. } = &self.inner;
+        undo.as_ref().map(|before| before.changes(Some(event), Some(state))).unwrap_or_default()
     }
 
-    /// Keeps what the hook wrote, and says what that was; `None` if it wrote nothing.
-    pub(crate) fn commit(mut self) -> Option<Changed<P::State>> {
-        let changes = self.inner.written()?;
-        let Undo { event, state } = *self.inner.undo.take()?;
-        Some(Changed { changes, event: event.is_some(), state_before: state })
-    }
-}
-
-impl<P: Point> Inner<'_, P> {
-    /// How event and state differ from what they were; `None` if nothing was written.
-    fn written(&self) -> Option<Vec<Change>> {
-        let before = self.undo.as_ref()?;
-        let mut changes = before.event.as_ref().map(|before| before.changes(self.event)).unwrap_or_default();
-        changes.extend(before.state.iter().flat_map(|before| before.changes(self.state)));
-        Some(changes)
+    /// Keeps what the hook wrote, and gives the form from before; `None` if it wrote nothing.
+    pub(crate) fn commit(mut self) -> Option<Box<Undo<P>>> {
+        self.inner.undo.take()
     }
 }
 
@@ -111,27 +169,33 @@ impl<P: Point> Undo<P> {
     fn of(undo: &mut Option<Box<Self>>) -> &mut Self {
         undo.get_or_insert_with(|| Box::new(Self { event: None, state: None }))
     }
-}
 
-/// What a hook that succeeded had written.
-pub(crate) struct Changed<S> {
-    pub(crate) changes: Vec<Change>,
-    /// Whether it wrote to the event.
-    pub(crate) event: bool,
-    /// The state before, if it wrote to that.
-    pub(crate) state_before: Option<S>,
+    /// How what was written differs from what is there after it.
+    pub(crate) fn changes(&self, event: Option<&P::Event>, state: Option<&P::State>) -> Vec<Change> {
+        let mut changes = self.event.as_ref().zip(event).map(|(old, new)| old.changes(new)).unwrap_or_default();
+        changes.extend(self.state.iter().zip(state).flat_map(|(old, new)| old.changes(new)));
+        changes
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_back(self, event: &mut P::Event, state: &mut P::State) {
+        if let Some(before) = self.event {
+            *event = before;
+        }
+        if let Some(before) = self.state {
+            *state = before;
+        }
+    }
 }
 
 impl<P: Point> Drop for Cx<'_, P> {
     /// Undoes what was written, unless it was committed. Runs also when a dispatch is dropped half way.
+    #[inline]
     fn drop(&mut self) {
         let Inner { event, state, undo, .. } = &mut self.inner;
-        let Some(before) = undo.take() else { return };
-        if let Some(before) = before.event {
-            **event = before;
-        }
-        if let Some(before) = before.state {
-            **state = before;
+        if let Some(before) = undo.take() {
+            before.put_back(event, state);
         }
     }
 }
@@ -139,12 +203,14 @@ impl<P: Point> Drop for Cx<'_, P> {
 impl<P: Point> Deref for Cx<'_, P> {
     type Target = P::Event;
 
+    #[inline]
     fn deref(&self) -> &P::Event {
         self.inner.event
     }
 }
 
 impl<P: Point> DerefMut for Cx<'_, P> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut P::Event {
         let Inner { event, undo, .. } = &mut self.inner;
         Undo::of(undo).event.get_or_insert_with(|| event.clone());

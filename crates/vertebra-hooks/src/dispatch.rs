@@ -1,23 +1,26 @@
 //! One dispatch: all matching hooks of a point over one event.
 
 use std::{
-    fmt,
+    any::TypeId,
     future::{Future, poll_fn},
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::Poll,
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use arc_swap::Guard;
+use futures_util::future::join_all;
 
 use crate::{
-    Change, Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Point, Ran, Record, Skipped, State, Trace,
-    Verdict,
-    cx::Changed,
-    hook::{BoxFuture, ErasedHook, ErasedWatch},
-    supervise::{Ended, Supervised, all, answered},
-    table::{Body, Lane, Slot, Table},
+    Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Outcome, Point, Ran, Skipped, State, Verdict,
+    cx::Accounts,
+    hook::{ErasedGuard, ErasedWatch, Job, Look},
+    log::{Infos, Log, More, SoFar, Wrote},
+    outcome::Finished,
+    registry::Snapshot,
+    supervise::{Started, answered, supervise},
+    table::{Lane, Selected, Slot, Watcher},
 };
 
 /// What a dispatch works on.
@@ -41,394 +44,254 @@ pub enum Retries {
     Exhausted,
 }
 
-/// A verdict with its author.
-#[derive(Debug, Clone)]
-pub struct Ruling<V> {
-    /// Who gave it.
-    pub by: Name,
-    /// What they said.
-    pub verdict: V,
-}
+/// Runs all matching hooks of a point: hooks, guards, watches.
+///
+/// All in one block: a nested `async fn` would be moved into place as a whole, and that costs more than a hook. A block and
+/// not an `async fn`: the arguments of that are kept twice, as they came and as they are used.
+#[inline]
+#[expect(clippy::manual_async_fn, clippy::too_many_lines, reason = "see above")]
+pub(crate) fn run<P: Point>(
+    held: Guard<Arc<Snapshot>>,
+    frame: Frame<'_, P>,
+) -> impl Future<Output = Outcome<P>> + Send {
+    async move {
+        let Some(at) = held.find(TypeId::of::<P>()) else { return Outcome::nothing() };
+        let mut finished = Box::new(Finished { held, at, log: Log::new() });
+        {
+            let Finished { held, at, log } = &mut *finished;
+            let Some(table) = held.table::<P>(*at) else { return Outcome::nothing() };
+            // A dispatch that was dropped half way could not take its notes with it.
+            forget_notes(frame.state);
+            let began = Instant::now();
+            // When the clock was read last: the time of a hook that does more than let pass runs from there.
+            let mut mark = began;
 
-/// What a dispatch came to.
-pub struct Outcome<P: Point> {
-    /// Every verdict that was more than going on, in order.
-    pub rulings: Vec<Ruling<P::Verdict>>,
-    /// What happened.
-    pub record: Record,
-    /// Whether hooks wrote to the event.
-    pub event_changed: bool,
-    /// The state before the first hook that wrote to it. Boxed, because most hooks write nothing.
-    pub state_before: Option<Box<P::State>>,
-}
-
-impl<P: Point> Outcome<P> {
-    /// Nobody ran.
-    pub(crate) fn nothing() -> Self {
-        Self::recorded(Vec::new(), Record::new(P::NAME))
-    }
-
-    /// What came of a dispatch that happened before: event and state are what it left.
-    pub fn recorded(rulings: Vec<Ruling<P::Verdict>>, record: Record) -> Self {
-        Self { rulings, record, event_changed: false, state_before: None }
-    }
-
-    /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
-    pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
-        strongest(&self.rulings)
-    }
-
-    /// The decision's verdict, to match on.
-    pub fn verdict(&self) -> P::Verdict {
-        self.decision().map_or_else(P::Verdict::proceed, |ruling| ruling.verdict.clone())
-    }
-
-    /// All rulings of one kind, in order.
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Ruling<P::Verdict>> {
-        self.rulings.iter().filter(move |ruling| ruling.verdict.kind() == kind)
-    }
-}
-
-/// The strongest ruling; among equals the first.
-fn strongest<V: Verdict>(rulings: &[Ruling<V>]) -> Option<&Ruling<V>> {
-    // `max_by_key` keeps the last of equals, so the rulings are gone through backwards.
-    rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind())
-}
-
-impl<P: Point> fmt::Display for Outcome<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.record, f)
-    }
-}
-
-impl<P: Point> fmt::Debug for Outcome<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outcome").field("rulings", &self.rulings).field("record", &self.record).finish_non_exhaustive()
-    }
-}
-
-impl<P: Point> Table<P> {
-    pub(crate) async fn dispatch(&self, frame: Frame<'_, P>) -> Outcome<P> {
-        let mut dispatch = Dispatch::new(frame);
-        if !self.hooks.is_empty() {
-            dispatch.hook_phase(&self.hooks).await;
-        }
-        if !self.guards.is_empty() {
-            dispatch.guard_phase(&self.guards).await;
-        }
-        dispatch.decide();
-        if !self.watches.is_empty() {
-            dispatch.watch_phase(&self.watches).await;
-        }
-        dispatch.finish()
-    }
-}
-
-struct Dispatch<'a, P: Point> {
-    frame: Frame<'a, P>,
-    rulings: Vec<Ruling<P::Verdict>>,
-    record: Record,
-    event_changed: bool,
-    state_before: Option<Box<P::State>>,
-    began: Instant,
-    /// When the hook before ended; one reading of the clock serves as end and as beginning.
-    mark: Instant,
-}
-
-impl<'a, P: Point> Dispatch<'a, P> {
-    fn new(frame: Frame<'a, P>) -> Self {
-        // A dispatch that was dropped half way could not take its notes with it.
-        frame.state.notes_mut().clear(Lasting::Dispatch);
-        let now = Instant::now();
-        Self {
-            frame,
-            rulings: Vec::new(),
-            record: Record::new(P::NAME),
-            event_changed: false,
-            state_before: None,
-            began: now,
-            mark: now,
-        }
-    }
-
-    /// Hooks, one after another; each sees what the one before left.
-    async fn hook_phase(&mut self, lane: &Lane<P>) {
-        let mut places = lane.select(self.frame.event, self.frame.state);
-        self.record.hooks.reserve_exact(places.len());
-        let mut next = 0;
-        while let Some(&place) = places.get(next) {
-            next += 1;
-            let slot = lane.slot(place);
-            if !slot.info.enabled {
-                self.skipped(&slot.info, Skipped::Disabled);
-                continue;
-            }
-            let Body::Hook(hook) = &slot.entry.body else { continue };
-            let (verdict, touched) = self.run_hook(&slot.info, &**hook).await;
-            if matches!(verdict, Kind::Deny | Kind::Skip | Kind::Retry) {
-                let by = slot.info.name.clone();
-                for rest in &places[next..] {
-                    self.skipped(&lane.slot(*rest).info, Skipped::Ended { by: by.clone(), verdict });
-                }
-                return;
-            }
-            if touched {
-                // The matchers of later hooks judge the event as it is now, not as it came in.
-                places = lane.select(self.frame.event, self.frame.state).into_iter().filter(|p| *p > place).collect();
-                next = 0;
-            }
-        }
-    }
-
-    /// Runs one hook. Returns the verdict that counts, and whether the hook changed event or state.
-    async fn run_hook(&mut self, info: &HookInfo, hook: &dyn ErasedHook<P>) -> (Kind, bool) {
-        let Frame { event, state, scope, retries } = &mut self.frame;
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let mut cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-            let mut answer = None;
-            let Ended { failure, account } = Supervised::new(info.timeout, hook.run(&mut cx, &mut answer)).await;
-            let answer = within(*retries, answered(answer, failure));
-            let mut judged = Judged::<P>::new(answer, account, attempts);
-            let mut touched = false;
-            match &judged.answer {
-                Ok(_) if info.shadow => judged.changes = cx.undone(),
-                Ok(_) => {
-                    if let Some(Changed { changes, event, state_before }) = cx.commit() {
-                        (judged.changes, touched) = (changes, true);
-                        self.event_changed |= event;
-                        self.state_before = self.state_before.take().or_else(|| state_before.map(Box::new));
+            // Hooks, one after another; each sees what the one before left.
+            {
+                let lane = &table.hooks;
+                let mut selected = lane.select(frame.event, frame.state);
+                let (mut next, mut attempt) = (0, 1);
+                while let Some(at) = selected.get(next) {
+                    let (slot, place) = (lane.slot(at), lane.place(at));
+                    if !slot.enabled {
+                        next += 1;
+                        log.skipped(place, Skipped::Disabled);
+                        continue;
+                    }
+                    let mut waiting = None;
+                    let so_far = SoFar { infos: &table.infos, log: &*log, upto: u32::MAX, is_decided: false };
+                    let cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
+                    let mut job = Job { said: None, cx };
+                    let failure = {
+                        let work = pin!(slot.body.start(&mut job));
+                        let mut hook = Started::new(work);
+                        poll_fn(|task| supervise(&mut hook, &mut waiting, &slot.info, task)).await
+                    };
+                    if waiting.is_none() && attempt == 1 && lets_pass(job.said.as_ref()) && job.cx.is_untouched() {
+                        next += 1;
+                        drop(job);
+                        log.quiet(place);
+                        continue;
+                    }
+                    let Some(ended) = job.end(failure, &slot.info, frame.retries, attempt) else {
+                        attempt += 1;
+                        continue;
+                    };
+                    let touched = matches!(ended.wrote, Wrote::Over(_));
+                    let kind = settle(log, &slot.info, place, Ended { attempt, ..ended }, lap(&mut mark));
+                    attempt = 1;
+                    if matches!(kind, Kind::Deny | Kind::Skip | Kind::Retry) {
+                        leave_out(log, &slot.info.name, kind, lane, &selected, next + 1);
+                        break;
+                    }
+                    next += 1;
+                    if touched {
+                        // The matchers of later hooks judge the event as it is now, not as it came in.
+                        selected = lane.select(frame.event, frame.state);
+                        next = selected.after(at);
                     }
                 }
-                // Dropping `cx` undoes what the attempt wrote.
-                Err(failure) if attempts <= info.max_retries && *failure != Failure::RetriesExhausted => continue,
-                Err(_) => drop(cx),
             }
-            judged.took = self.lap();
-            return (rule(info, judged, &mut self.record.hooks, &mut self.rulings), touched);
-        }
-    }
+            if !log.is_quiet() {
+                log.keep_final_form(frame.event, frame.state);
+            }
 
-    /// Guards, on the final form; their verdicts are merged in order.
-    async fn guard_phase(&mut self, lane: &Lane<P>) {
-        let places = lane.select(self.frame.event, self.frame.state);
-        if places.is_empty() {
-            return;
-        }
-        let Frame { event, state, scope, retries } = &mut self.frame;
-        let nobody = Name::default();
-        let cx = Cx::<P>::new(event, state, scope, &self.record, &nobody);
-        let mut answers = Answers { traces: Vec::with_capacity(places.len()), rulings: Vec::new(), mark: self.mark };
-        check_all(lane, &places, &cx, *retries, &mut answers).await;
-        drop(cx);
-        append(&mut self.record.hooks, answers.traces);
-        append(&mut self.rulings, answers.rulings);
-        self.mark = answers.mark;
-    }
-
-    /// Watches, in order; the detached ones are handed over.
-    async fn watch_phase(&mut self, lane: &Lane<P>) {
-        let places = lane.select(self.frame.event, self.frame.state);
-        let mut snapshot = None;
-        let mut traces = Vec::with_capacity(places.len());
-        for slot in places.into_iter().map(|place| lane.slot(place)) {
-            let Body::Watch(watch, queue) = &slot.entry.body else { continue };
-            let info = &slot.info;
-            let mut told = None;
-            let ran = if !info.enabled {
-                Ran::Skipped { why: Skipped::Disabled }
-            } else if info.detached {
-                let snapshot = snapshot.get_or_insert_with(|| Arc::new(Snapshot::of(&self.frame, &self.record)));
-                let job = see_later(snapshot.clone(), info.clone(), watch.clone());
-                if queue.push(Box::pin(job)) { Ran::Detached } else { Ran::Dropped }
-            } else {
-                let Frame { event, state, scope, .. } = &mut self.frame;
-                let cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-                let Ended { failure, account } = Supervised::new(info.timeout, watch.see(&cx)).await;
-                told = account;
-                match failure {
-                    None => Ran::Answered { verdict: Kind::Proceed, reason: None },
-                    Some(failure) => {
-                        tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a watch failed");
-                        Ran::Failed { failure, policy: FailurePolicy::Open, verdict: Kind::Proceed, attempts: 1 }
+            // Guards, on the final form. Those that are ready are taken one after another; from the first that waits, the
+            // rest run at the same time. Their verdicts are merged in order.
+            {
+                let lane = &table.guards;
+                let selected = lane.select(frame.event, frame.state);
+                let upto = log.len();
+                let mut next = 0;
+                while let Some(at) = selected.get(next) {
+                    let (slot, place) = (lane.slot(at), lane.place(at));
+                    next += 1;
+                    if !slot.enabled {
+                        log.skipped(place, Skipped::Disabled);
+                        continue;
+                    }
+                    let (mut waiting, mut first_took, mut judged) = (None, None, Vec::new());
+                    let so_far = SoFar { infos: &table.infos, log: &*log, upto, is_decided: false };
+                    let mut cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
+                    let batch = Batch { lane, selected: &selected, retries: frame.retries, began: mark };
+                    let mut look = Look { said: None, cx: &cx };
+                    let failure = {
+                        let work = pin!(slot.body.start(&mut look));
+                        let mut guard = Started::new(work);
+                        // One that may be tried again is tried again beside the others.
+                        let is_alone = slot.info.max_retries == 0;
+                        let (mut failure, mut others) = (None, None);
+                        if !is_alone {
+                            failure = Some(None);
+                            others = Some(Some(batch.from(next - 1, &cx)));
+                        }
+                        poll_fn(|task| {
+                            if failure.is_none() {
+                                cx.goes_on(place);
+                                match supervise(&mut guard, &mut waiting, &slot.info, task) {
+                                    Poll::Ready(ended) if others.is_none() => return Poll::Ready(ended),
+                                    Poll::Ready(ended) => {
+                                        first_took = Some(batch.began.elapsed());
+                                        failure = Some(ended);
+                                    }
+                                    Poll::Pending => {}
+                                }
+                            }
+                            let running = others.get_or_insert_with(|| Some(batch.from(next, &cx)));
+                            if let Some(work) = running
+                                && let Poll::Ready(all) = work.as_mut().poll(task)
+                            {
+                                (judged, *running) = (all, None);
+                            }
+                            match &mut failure {
+                                Some(ended) if running.is_none() => Poll::Ready(ended.take()),
+                                _ => Poll::Pending,
+                            }
+                        })
+                        .await
+                    };
+                    let said = look.said;
+                    let mut accounts = cx.take_accounts();
+                    drop(cx);
+                    if waiting.is_none() && judged.is_empty() && accounts.is_empty() && lets_pass(said.as_ref()) {
+                        log.quiet(place);
+                        continue;
+                    }
+                    let is_last = waiting.is_some() || !judged.is_empty();
+                    let took = lap(&mut mark);
+                    if slot.info.max_retries == 0 {
+                        let answer = within(frame.retries, answered(said, failure));
+                        let ended = Ended::looked(answer, accounts.take(place));
+                        settle(log, &slot.info, place, ended, first_took.unwrap_or(took));
+                    }
+                    settle_all(log, lane, judged, &mut accounts);
+                    if is_last {
+                        break;
                     }
                 }
-            };
-            let took = self.lap();
-            traces.push(Trace { account: told, ..trace(info, ran, took) });
+            }
+
+            // Watches, in order; the detached ones are handed over.
+            {
+                let lane = &table.watches;
+                let selected = lane.select(frame.event, frame.state);
+                let upto = log.len();
+                let mut glimpse = None;
+                let mut next = 0;
+                while let Some(at) = selected.get(next) {
+                    let (slot, place) = (lane.slot(at), lane.place(at));
+                    next += 1;
+                    if !slot.enabled {
+                        log.skipped(place, Skipped::Disabled);
+                        continue;
+                    }
+                    if slot.info.detached {
+                        let glimpse = glimpse.get_or_insert_with(|| Glimpse::of(&frame, &table.infos, log, upto));
+                        let ran = glimpse.hand_over(slot, place);
+                        log.tell(place, More::only(ran));
+                        continue;
+                    }
+                    let mut waiting = None;
+                    let so_far = SoFar { infos: &table.infos, log: &*log, upto, is_decided: true };
+                    let mut cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
+                    let mut look = Look { said: None, cx: &cx };
+                    let failure = {
+                        let work = pin!(slot.body.0.start(&mut look));
+                        let mut watch = Started::new(work);
+                        poll_fn(|task| supervise(&mut watch, &mut waiting, &slot.info, task)).await
+                    };
+                    let said = look.said;
+                    let mut accounts = cx.take_accounts();
+                    drop(cx);
+                    if waiting.is_none() && accounts.is_empty() && matches!(said, Some(Ok(()))) {
+                        log.quiet(place);
+                        continue;
+                    }
+                    let answer = answered(said, failure).map(|()| P::Verdict::proceed());
+                    if let Err(failure) = &answer {
+                        tracing::warn!(watch = &*slot.info.name, point = P::NAME, %failure, "a watch failed");
+                    }
+                    let ended = Ended::looked(answer, accounts.take(place));
+                    settle(log, &slot.info, place, ended, lap(&mut mark));
+                }
+            }
+            forget_notes(frame.state);
+            log.took = began.elapsed();
         }
-        append(&mut self.record.hooks, traces);
-    }
-
-    fn skipped(&mut self, info: &HookInfo, why: Skipped) {
-        self.record.hooks.push(trace(info, Ran::Skipped { why }, Duration::ZERO));
-    }
-
-    /// Writes the decision into the record, for the watches to see.
-    fn decide(&mut self) {
-        if let Some(ruling) = strongest(&self.rulings) {
-            self.record.verdict = ruling.verdict.kind();
-            self.record.reason = ruling.verdict.reason().map(str::to_owned);
-            self.record.decided_by = Some(ruling.by.clone());
-        }
-    }
-
-    fn finish(mut self) -> Outcome<P> {
-        self.frame.state.notes_mut().clear(Lasting::Dispatch);
-        self.record.took = self.mark.duration_since(self.began);
-        let Self { rulings, record, event_changed, state_before, .. } = self;
-        Outcome { rulings, record, event_changed, state_before }
-    }
-
-    fn lap(&mut self) -> Duration {
-        let now = Instant::now();
-        now.duration_since(std::mem::replace(&mut self.mark, now))
+        Outcome::of(finished)
     }
 }
 
-/// What a hook or guard came to.
-struct Judged<P: Point> {
+#[inline]
+fn forget_notes<S: State>(state: &mut S) {
+    state.notes_mut().clear(Lasting::Dispatch);
+}
+
+#[inline]
+fn lets_pass<V: Verdict>(said: Option<&Result<V, Failure>>) -> bool {
+    matches!(said, Some(Ok(verdict)) if verdict.kind() == Kind::Proceed)
+}
+
+/// The time since the clock was read last.
+fn lap(mark: &mut Instant) -> Duration {
+    let now = Instant::now();
+    now.duration_since(std::mem::replace(mark, now))
+}
+
+/// What a hook that did more than let pass came to.
+struct Ended<P: Point> {
     answer: Result<P::Verdict, Failure>,
-    account: Option<Box<Value>>,
-    attempts: u32,
-    changes: Vec<Change>,
-    took: Duration,
+    wrote: Wrote<P>,
+    account: Option<Box<serde_json::Value>>,
+    attempt: u32,
 }
 
-impl<P: Point> Judged<P> {
-    fn new(answer: Result<P::Verdict, Failure>, account: Option<Box<Value>>, attempts: u32) -> Self {
-        Self { answer, account, attempts, changes: Vec::new(), took: Duration::ZERO }
+impl<P: Point> Ended<P> {
+    fn looked(answer: Result<P::Verdict, Failure>, account: Option<Box<serde_json::Value>>) -> Self {
+        Self { answer, wrote: Wrote::Nothing, account, attempt: 1 }
     }
 }
 
-/// Adds a verdict to the traces and, unless its hook runs in shadow, to the rulings. Returns the verdict that counts.
-fn rule<P: Point>(
-    info: &HookInfo,
-    judged: Judged<P>,
-    traces: &mut Vec<Trace>,
-    rulings: &mut Vec<Ruling<P::Verdict>>,
-) -> Kind {
-    let Judged { answer, account, attempts, changes, took } = judged;
-    let (verdict, kind, ran) = match answer {
-        Ok(verdict) => {
-            let kind = verdict.kind();
-            let ran = Ran::Answered { verdict: kind, reason: verdict.reason().map(str::to_owned) };
-            (verdict, kind, ran)
-        }
-        Err(failure) => {
-            let verdict = in_place_of::<P::Verdict>(info, &failure);
-            let kind = verdict.kind();
-            let ran = Ran::Failed { failure, policy: info.on_failure, verdict: kind, attempts };
-            (verdict, kind, ran)
-        }
-    };
-    let (hook, role, shadow) = (info.name.clone(), info.role, info.shadow);
-    traces.push(Trace { hook, role, ran, changes, took, shadow, account });
-    let kind = if shadow { Kind::Proceed } else { kind };
-    if !matches!(kind, Kind::Proceed | Kind::Skip) {
-        rulings.push(Ruling { by: info.name.clone(), verdict });
-    }
-    kind
-}
-
-/// Appends a list, and takes it as it is if it is the first.
-fn append<T>(list: &mut Vec<T>, mut more: Vec<T>) {
-    if list.is_empty() {
-        *list = more;
-    } else {
-        list.append(&mut more);
+impl<P: Point> Job<'_, P> {
+    /// What the hook came to; `None` if it failed and is to be tried again. What a hook that failed wrote is undone.
+    #[cold]
+    #[inline(never)]
+    fn end(mut self, failure: Option<Failure>, info: &HookInfo, retries: Retries, attempt: u32) -> Option<Ended<P>> {
+        let place = self.cx.place();
+        let mut accounts = self.cx.take_accounts();
+        let answer = within(retries, answered(self.said, failure));
+        let wrote = match &answer {
+            Ok(_) if info.shadow => Wrote::Undone(self.cx.undone()),
+            Ok(_) => self.cx.commit().map_or(Wrote::Nothing, Wrote::Over),
+            Err(failure) if is_tried_again(failure, info, attempt) => return None,
+            Err(_) => Wrote::Nothing,
+        };
+        Some(Ended { answer, wrote, account: accounts.take(place), attempt })
     }
 }
 
-fn trace(info: &HookInfo, ran: Ran, took: Duration) -> Trace {
-    let (hook, role) = (info.name.clone(), info.role);
-    Trace { hook, role, ran, changes: Vec::new(), took, shadow: false, account: None }
-}
-
-/// What guards answered, in order.
-struct Answers<P: Point> {
-    traces: Vec<Trace>,
-    rulings: Vec<Ruling<P::Verdict>>,
-    /// When the guard before ended.
-    mark: Instant,
-}
-
-impl<P: Point> Answers<P> {
-    fn add(&mut self, info: &HookInfo, judged: Option<Judged<P>>) {
-        match judged {
-            Some(judged) => {
-                rule(info, judged, &mut self.traces, &mut self.rulings);
-            }
-            None => self.traces.push(trace(info, Ran::Skipped { why: Skipped::Disabled }, Duration::ZERO)),
-        }
-    }
-}
-
-/// Runs guards. Those that answer at once are taken one after another; from the first that waits, the rest run at the same
-/// time as it.
-async fn check_all<P: Point>(
-    lane: &Lane<P>,
-    mut places: &[u32],
-    cx: &Cx<'_, P>,
-    retries: Retries,
-    answers: &mut Answers<P>,
-) {
-    while let Some((place, rest)) = places.split_first() {
-        places = rest;
-        let slot = lane.slot(*place);
-        let began = answers.mark;
-        let mut guard = pin!(judge(slot, cx, retries));
-        if let Poll::Ready(mut judged) = poll_fn(|task| Poll::Ready(guard.as_mut().poll(task))).await {
-            answers.mark = Instant::now();
-            if let Some(judged) = &mut judged {
-                judged.took = answers.mark.duration_since(began);
-            }
-            answers.add(&slot.info, judged);
-            continue;
-        }
-        let (mut first, mut others) = (None, Vec::new());
-        others.resize_with(rest.len(), || None);
-        let mut work: Vec<BoxFuture<'_, ()>> = Vec::with_capacity(1 + rest.len());
-        work.push(Box::pin(timed(began, guard, &mut first)));
-        for (place, judged) in rest.iter().zip(&mut others) {
-            work.push(Box::pin(timed(began, judge(lane.slot(*place), cx, retries), judged)));
-        }
-        all(work).await;
-        answers.add(&slot.info, first);
-        for (place, judged) in rest.iter().zip(others) {
-            answers.add(&lane.slot(*place).info, judged);
-        }
-        answers.mark = Instant::now();
-        return;
-    }
-}
-
-async fn timed<P: Point>(
-    began: Instant,
-    guard: impl Future<Output = Option<Judged<P>>>,
-    judged: &mut Option<Judged<P>>,
-) {
-    *judged = guard.await.map(|judged| Judged { took: began.elapsed(), ..judged });
-}
-
-/// One guard's judgement, without its time; `None` if it is switched off.
-async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Option<Judged<P>> {
-    let Body::Guard(guard) = &slot.entry.body else { return None };
-    let info = &slot.info;
-    if !info.enabled {
-        return None;
-    }
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let mut answer = None;
-        let Ended { failure, account } = Supervised::new(info.timeout, guard.check(cx, &mut answer)).await;
-        let answer = within(retries, answered(answer, failure));
-        if answer.is_ok() || attempts > info.max_retries || matches!(answer, Err(Failure::RetriesExhausted)) {
-            return Some(Judged::new(answer, account, attempts));
-        }
-    }
+fn is_tried_again(failure: &Failure, info: &HookInfo, attempt: u32) -> bool {
+    attempt <= info.max_retries && *failure != Failure::RetriesExhausted
 }
 
 /// An answer that asks for a retry which the operation no longer has is a failure of the one that asks.
@@ -437,6 +300,31 @@ fn within<V: Verdict>(retries: Retries, answer: Result<V, Failure>) -> Result<V,
         Ok(verdict) if retries == Retries::Exhausted && verdict.kind() == Kind::Retry => Err(Failure::RetriesExhausted),
         answer => answer,
     }
+}
+
+/// Takes what a hook came to into the log, and its verdict to the rulings unless it only stands beside. Returns the verdict
+/// that counts.
+#[cold]
+#[inline(never)]
+fn settle<P: Point>(log: &mut Log<P>, info: &HookInfo, place: u32, ended: Ended<P>, took: Duration) -> Kind {
+    let Ended { answer, wrote, account, attempt } = ended;
+    let (verdict, ran) = match answer {
+        Ok(verdict) => {
+            let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
+            (verdict, ran)
+        }
+        Err(failure) => {
+            let verdict = in_place_of::<P::Verdict>(info, &failure);
+            let ran = Ran::Failed { failure, policy: info.on_failure, verdict: verdict.kind(), attempts: attempt };
+            (verdict, ran)
+        }
+    };
+    log.tell(place, More { ran, wrote, took: Some(took), account });
+    let kind = if info.shadow { Kind::Proceed } else { verdict.kind() };
+    if !matches!(kind, Kind::Proceed | Kind::Skip) {
+        log.rule(&info.name, verdict);
+    }
+    kind
 }
 
 /// What a failure comes to under the hook's policy.
@@ -450,29 +338,131 @@ fn in_place_of<V: Verdict>(info: &HookInfo, failure: &Failure) -> V {
     verdict.unwrap_or_else(V::proceed)
 }
 
-/// What a detached watch looks at: the dispatch as it was.
-struct Snapshot<P: Point> {
-    event: P::Event,
-    state: P::State,
-    scope: <P::State as State>::Scope,
-    record: Record,
+/// A hook has ended the hook phase: the rest does not run.
+#[cold]
+#[inline(never)]
+fn leave_out<P: Point, B>(
+    log: &mut Log<P>,
+    by: &Name,
+    verdict: Kind,
+    lane: &Lane<P, B>,
+    selected: &Selected,
+    from: usize,
+) {
+    for at in (from..).map_while(|next| selected.get(next)) {
+        log.skipped(lane.place(at), Skipped::Ended { by: by.clone(), verdict });
+    }
 }
 
-impl<P: Point> Snapshot<P> {
-    fn of(frame: &Frame<'_, P>, record: &Record) -> Self {
-        Self {
-            event: frame.event.clone(),
-            state: frame.state.clone(),
-            scope: frame.scope.clone(),
-            record: record.clone(),
+type Guards<P> = Lane<P, Arc<dyn ErasedGuard<P>>>;
+
+/// Guards that run at the same time.
+struct Batch<'b, P: Point> {
+    lane: &'b Guards<P>,
+    selected: &'b Selected,
+    retries: Retries,
+    /// When they begin.
+    began: Instant,
+}
+
+/// What a guard among others came to.
+struct Judged<P: Point> {
+    at: u32,
+    /// `None` if it is switched off.
+    answer: Option<Result<P::Verdict, Failure>>,
+    attempt: u32,
+    took: Duration,
+}
+
+impl<'b, P: Point> Batch<'b, P> {
+    /// Runs the guards from the `first`th on.
+    #[cold]
+    fn from(&self, first: usize, cx: &'b Cx<'b, P>) -> Pin<Box<dyn Future<Output = Vec<Judged<P>>> + Send + 'b>> {
+        let Self { lane, selected, retries, began } = *self;
+        let guards = (first..).map_while(|next| selected.get(next));
+        Box::pin(join_all(guards.map(|at| judge(lane, at, cx, retries, began))))
+    }
+}
+
+async fn judge<P: Point>(lane: &Guards<P>, at: u32, cx: &Cx<'_, P>, retries: Retries, began: Instant) -> Judged<P> {
+    let (slot, place) = (lane.slot(at), lane.place(at));
+    let mut attempt = 0;
+    let answer = loop {
+        if !slot.enabled {
+            break None;
+        }
+        attempt += 1;
+        cx.forget(place);
+        let mut look = Look { said: None, cx };
+        let failure = {
+            let work = pin!(slot.body.start(&mut look));
+            let (mut guard, mut waiting) = (Started::new(work), None);
+            poll_fn(|task| {
+                cx.goes_on(place);
+                supervise(&mut guard, &mut waiting, &slot.info, task)
+            })
+            .await
+        };
+        match within(retries, answered(look.said, failure)) {
+            Err(failure) if is_tried_again(&failure, &slot.info, attempt) => {}
+            answer => break Some(answer),
+        }
+    };
+    Judged { at, answer, attempt, took: began.elapsed() }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_all<P: Point>(log: &mut Log<P>, lane: &Guards<P>, judged: Vec<Judged<P>>, accounts: &mut Accounts) {
+    for Judged { at, answer, attempt, took } in judged {
+        let (info, place) = (&lane.slot(at).info, lane.place(at));
+        match answer {
+            Some(answer) => {
+                let ended = Ended { attempt, ..Ended::looked(answer, accounts.take(place)) };
+                settle(log, info, place, ended, took);
+            }
+            None => log.skipped(place, Skipped::Disabled),
         }
     }
 }
 
-async fn see_later<P: Point>(snapshot: Arc<Snapshot<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>) {
-    let (mut event, mut state) = (snapshot.event.clone(), snapshot.state.clone());
-    let cx = Cx::<P>::new(&mut event, &mut state, &snapshot.scope, &snapshot.record, &info.name);
-    if let Some(failure) = Supervised::new(info.timeout, watch.see(&cx)).await.failure {
+/// What a detached watch looks at: the dispatch as it was.
+struct Glimpse<P: Point>(Arc<Seen<P>>);
+
+struct Seen<P: Point> {
+    event: P::Event,
+    state: P::State,
+    scope: <P::State as State>::Scope,
+    infos: Infos,
+    log: Log<P>,
+    upto: u32,
+}
+
+impl<P: Point> Glimpse<P> {
+    #[cold]
+    fn of(frame: &Frame<'_, P>, infos: &Infos, log: &Log<P>, upto: u32) -> Self {
+        let (event, state, scope) = (frame.event.clone(), frame.state.clone(), frame.scope.clone());
+        Self(Arc::new(Seen { event, state, scope, infos: infos.clone(), log: log.clone(), upto }))
+    }
+
+    fn hand_over(&self, slot: &Slot<Watcher<P>>, place: u32) -> Ran {
+        let (watch, queue) = &slot.body;
+        let job = see_later(self.0.clone(), slot.info.clone(), watch.clone(), place);
+        if queue.push(Box::pin(job)) { Ran::Detached } else { Ran::Dropped }
+    }
+}
+
+async fn see_later<P: Point>(seen: Arc<Seen<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>, place: u32) {
+    let (mut event, mut state) = (seen.event.clone(), seen.state.clone());
+    let so_far = SoFar { infos: &seen.infos, log: &seen.log, upto: seen.upto, is_decided: true };
+    let cx = Cx::<P>::new(&mut event, &mut state, &seen.scope, so_far, place);
+    let mut look = Look { said: None, cx: &cx };
+    let failure = {
+        let work = pin!(watch.start(&mut look));
+        let (mut watch, mut waiting) = (Started::new(work), None);
+        poll_fn(|task| supervise(&mut watch, &mut waiting, &info, task)).await
+    };
+    if let Err(failure) = answered(look.said, failure) {
         tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a detached watch failed");
     }
 }

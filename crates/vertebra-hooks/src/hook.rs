@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Cx, HookError, Point};
+use stackfuture::StackFuture;
+
+use crate::{Cx, Failure, HookError, Point};
 
 /// What a hook or a guard answers: a verdict of its point, or that it failed.
 pub type Answer<P> = Result<<P as Point>::Verdict, HookError>;
@@ -111,6 +113,7 @@ where
 {
     type Future = Fut;
 
+    #[inline]
     fn call(self, arg: A) -> Fut {
         self(arg)
     }
@@ -142,18 +145,21 @@ where
 pub(crate) struct Closure<F>(pub(crate) F);
 
 impl<P: Point, F: HookFn<P>> Hook<P> for Closure<F> {
+    #[inline]
     fn run(&self, cx: &mut Cx<'_, P>) -> impl Future<Output = Answer<P>> + Send {
         self.0.clone().call(cx)
     }
 }
 
 impl<P: Point, F: GuardFn<P>> Guard<P> for Closure<F> {
+    #[inline]
     fn check(&self, cx: &Cx<'_, P>) -> impl Future<Output = Answer<P>> + Send {
         self.0.clone().call(cx)
     }
 }
 
 impl<P: Point, F: WatchFn<P>> Watch<P> for Closure<F> {
+    #[inline]
     fn see(&self, cx: &Cx<'_, P>) -> impl Future<Output = Seen> + Send {
         self.0.clone().call(cx)
     }
@@ -184,47 +190,77 @@ impl<P: Point, W: Watch<P>> Watch<P> for Arc<W> {
 /// A boxed future. Functions between crates return one, so that their code is compiled once and not by every caller.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// [`Hook`] with its future boxed, so that the hooks of one point share a list.
+/// The work of a hook. A future up to this size needs no box.
+pub(crate) type Work<'a> = StackFuture<'a, (), 192>;
+
+/// What a hook came to; `None` while it runs. Written where it stays, so that no verdict is moved about.
+pub(crate) type Said<T> = Option<Result<T, Failure>>;
+
+/// What a hook is given, and where it answers.
 ///
-/// The verdict goes into `answer` and not into the future's output, so that supervision is the same code for all points.
-/// No code of the hook runs before the future is polled.
+/// `said` comes first, so that the context is not at the address of its job: a hook's future keeps the hook and the context
+/// side by side, and two words that were written one by one and are then copied as one make the processor wait.
+#[repr(C)]
+pub(crate) struct Job<'a, P: Point> {
+    pub(crate) said: Said<P::Verdict>,
+    pub(crate) cx: Cx<'a, P>,
+}
+
+/// The same for guards and watches, who may share a context.
+#[repr(C)]
+pub(crate) struct Look<'a, P: Point, T> {
+    pub(crate) said: Said<T>,
+    pub(crate) cx: &'a Cx<'a, P>,
+}
+
+/// [`Hook`] erased, so that the hooks of one point share a list.
+///
+/// The answer goes into `said` before what the hook still holds is dropped: a panic in a destructor does not unsay it. No
+/// code of the hook runs before the work is polled, so all of it is behind the barrier.
 pub(crate) trait ErasedHook<P: Point>: Send + Sync {
-    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen>;
+    fn start<'a>(&'a self, job: &'a mut Job<'_, P>) -> Work<'a>;
 }
 
 impl<P: Point, H: Hook<P>> ErasedHook<P> for H {
-    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen> {
-        Box::pin(async move {
-            // Dropped after the answer was kept: a panic in its destructor no longer matters.
-            let mut hook = pin!(Hook::run(self, cx));
-            *answer = Some(hook.as_mut().await?);
-            Ok(())
+    fn start<'a>(&'a self, job: &'a mut Job<'_, P>) -> Work<'a> {
+        StackFuture::from_or_box(async move {
+            let hook = pin!(Hook::run(self, &mut job.cx));
+            job.said = Some(hook.await.map_err(failed));
         })
     }
 }
 
-/// [`Guard`] with its future boxed, like [`ErasedHook`].
+/// [`Guard`] erased, like [`ErasedHook`].
 pub(crate) trait ErasedGuard<P: Point>: Send + Sync {
-    fn check<'a>(&'a self, cx: &'a Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen>;
+    fn start<'a>(&'a self, look: &'a mut Look<'_, P, P::Verdict>) -> Work<'a>;
 }
 
 impl<P: Point, G: Guard<P>> ErasedGuard<P> for G {
-    fn check<'a>(&'a self, cx: &'a Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen> {
-        Box::pin(async move {
-            let mut guard = pin!(Guard::check(self, cx));
-            *answer = Some(guard.as_mut().await?);
-            Ok(())
+    fn start<'a>(&'a self, look: &'a mut Look<'_, P, P::Verdict>) -> Work<'a> {
+        StackFuture::from_or_box(async move {
+            let guard = pin!(Guard::check(self, look.cx));
+            look.said = Some(guard.await.map_err(failed));
         })
     }
 }
 
-/// [`Watch`] with its future boxed, like [`ErasedHook`].
+/// [`Watch`] erased, like [`ErasedHook`].
 pub(crate) trait ErasedWatch<P: Point>: Send + Sync {
-    fn see<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Seen>;
+    fn start<'a>(&'a self, look: &'a mut Look<'_, P, ()>) -> Work<'a>;
 }
 
 impl<P: Point, W: Watch<P>> ErasedWatch<P> for W {
-    fn see<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Seen> {
-        Box::pin(async move { Watch::see(self, cx).await })
+    fn start<'a>(&'a self, look: &'a mut Look<'_, P, ()>) -> Work<'a> {
+        StackFuture::from_or_box(async move {
+            let watch = pin!(Watch::see(self, look.cx));
+            look.said = Some(watch.await.map_err(failed));
+        })
     }
+}
+
+/// Put into words behind the barrier: how an error reads is the hook's code, and so is dropping it.
+#[cold]
+#[expect(clippy::needless_pass_by_value, reason = "the error is dropped here, behind the barrier")]
+pub(crate) fn failed(error: HookError) -> Failure {
+    Failure::Error { message: error.to_string() }
 }

@@ -46,7 +46,6 @@
 
 #![warn(missing_docs)]
 
-mod account;
 mod point;
 #[macro_use]
 mod verdict;
@@ -73,23 +72,26 @@ mod table;
 mod change;
 mod detached;
 mod dispatch;
+mod log;
+mod outcome;
 mod registry;
 mod supervise;
 
-pub use account::account;
 pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
 pub use change::{Change, below as changes_below, between as changes_between};
 pub use code::PointCode;
 pub use compiled::BadPattern;
 pub use cx::Cx;
 pub use detached::Drained;
-pub use dispatch::{Frame, Outcome, Retries, Ruling};
+pub use dispatch::{Frame, Retries};
 pub use error::{Failure, HookError, RegisterError};
 pub use hook::{Answer, BoxFuture, Guard, GuardFn, Hook, HookFn, Seen, SendFn, SendFn2, Watch, WatchFn};
 pub use info::{FailurePolicy, HookInfo, Name, Reach, Role};
+pub use log::RecordView;
 pub use matcher::{Matcher, Test};
 pub use notes::{Lasting, Notes};
 pub use order::nearest;
+pub use outcome::{Outcome, Ruling};
 pub use point::{Bare, CarriesCall, Event, Point, State};
 pub use record::{Ran, Record, Skipped, Trace};
 pub use registry::{Explanation, Hooks};

@@ -38,12 +38,14 @@ pub struct Trace {
     /// What it changed. Empty unless it succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// How long it took, all attempts together.
-    pub took: Duration,
+    /// How long it took, all attempts together: at most this, as it is the time since the clock was last read in the
+    /// dispatch. `None`: not measured, because it answered `proceed` at once and did nothing else.
+    #[serde(with = "measured")]
+    pub took: Option<Duration>,
     /// Whether it only stands beside: what it answered and changed is what it would have, and nothing came of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
-    /// What it told of its work: see [`account`](crate::account()).
+    /// What it told of its work: see [`Cx::account`](crate::Cx::account).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<Box<Value>>,
 }
@@ -149,13 +151,39 @@ impl Record {
 
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.decided_by {
-            Some(by) => write!(f, "{} by {by}", self.verdict)?,
-            None => write!(f, "{}", self.verdict)?,
-        }
-        match &self.reason {
-            Some(reason) => write!(f, ": {reason}"),
-            None => Ok(()),
-        }
+        decision(f, self.verdict, self.decided_by.as_ref(), self.reason.as_deref())
+    }
+}
+
+/// A decision in words: `denied by no-rm: deletions are for humans`.
+pub(crate) fn decision(
+    f: &mut fmt::Formatter<'_>,
+    verdict: Kind,
+    decided_by: Option<&Name>,
+    reason: Option<&str>,
+) -> fmt::Result {
+    match decided_by {
+        Some(by) => write!(f, "{verdict} by {by}")?,
+        None => write!(f, "{verdict}")?,
+    }
+    match reason {
+        Some(reason) => write!(f, ": {reason}"),
+        None => Ok(()),
+    }
+}
+
+/// A duration that was not measured is written as zero, so that journals read the same before and after decision 0023.
+mod measured {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde asks for a reference to the field")]
+    pub(super) fn serialize<S: Serializer>(took: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        took.unwrap_or_default().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Some(Duration::deserialize(deserializer)?).filter(|took| !took.is_zero()))
     }
 }

@@ -5,24 +5,28 @@ use std::{
     collections::HashMap,
     fmt,
     future::Future,
-    hash::{BuildHasherDefault, Hash, Hasher},
+    hash::{Hash, Hasher},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use arc_swap::{ArcSwap, Guard};
 
 use crate::{
     Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, RegisterError, Retries, State,
     WrapError,
     around::AroundTable,
+    dispatch::run,
     order::{check_names, nearest},
     set::{AnyTable, Registered},
     table::Table,
 };
+
+/// Counts every change of every registry. What a layered one has put together holds for as long as this stands still.
+static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// All hooks of an agent. A clone is another handle to the same hooks.
 ///
@@ -33,28 +37,26 @@ pub struct Hooks {
     inner: Arc<Inner>,
 }
 
-/// Hooks of one's own, or the hooks of two others together.
-enum Inner {
-    Own(Own),
-    Layered(Layered),
-}
-
 #[derive(Default)]
-struct Own {
-    snapshot: ArcSwap<Snapshot>,
+struct Inner {
     /// A bit for each point with hooks; several points may share one. Where the bit is not set nobody listens, and that
     /// is known without looking at the snapshot.
     listening: AtomicU64,
-    /// One writer at a time.
+    /// Two others, whose hooks these are together; `None` for hooks of one's own.
+    layers: Option<Layers>,
+    snapshot: ArcSwap<Snapshot>,
+    /// One writer at a time, so that an older form never comes after a newer one.
     writer: Mutex<()>,
 }
 
-struct Layered {
+struct Layers {
     parent: Hooks,
     own: Hooks,
     layer: Layer,
-    /// Both together, for as long as neither changes.
-    merged: ArcSwapOption<Merged>,
+    /// The epoch at which they were last looked at.
+    seen: AtomicU64,
+    /// What was put together then.
+    merged: Mutex<Option<[Arc<Snapshot>; 2]>>,
 }
 
 /// Whose hooks the second of two layers are.
@@ -66,12 +68,6 @@ enum Layer {
     Same,
 }
 
-impl Default for Inner {
-    fn default() -> Self {
-        Self::Own(Own::default())
-    }
-}
-
 impl fmt::Debug for Hooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list().iter().map(|info| (info.point, &*info.name))).finish()
@@ -79,16 +75,21 @@ impl fmt::Debug for Hooks {
 }
 
 /// Hooks as of one moment. Never changed, only replaced.
-#[derive(Default)]
-struct Snapshot {
+pub(crate) struct Snapshot {
     registered: Vec<Registered>,
-    tables: HashMap<TypeId, AnyTable, BuildHasherDefault<TypeIdHasher>>,
+    /// By bucket.
+    tables: Box<[(TypeId, AnyTable)]>,
+    /// Where the tables of a bucket begin.
+    buckets: [u16; BUCKETS],
 }
 
-struct Merged {
-    parent: Arc<Snapshot>,
-    own: Arc<Snapshot>,
-    both: Arc<Snapshot>,
+/// As many as there are bits in `listening`.
+const BUCKETS: usize = 64;
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { registered: Vec::new(), tables: Box::default(), buckets: [0; BUCKETS] }
+    }
 }
 
 /// One hook of a point, and whether it would run on an event.
@@ -129,7 +130,8 @@ impl Hooks {
 
     fn in_layers(parent: &Hooks, own: &Hooks, layer: Layer) -> Self {
         let (parent, own) = (parent.clone(), own.clone());
-        Self { inner: Arc::new(Inner::Layered(Layered { parent, own, layer, merged: ArcSwapOption::empty() })) }
+        let layers = Layers { parent, own, layer, seen: AtomicU64::new(u64::MAX), merged: Mutex::default() };
+        Self { inner: Arc::new(Inner { layers: Some(layers), ..Inner::default() }) }
     }
 
     /// Adds hooks, all or none.
@@ -185,35 +187,49 @@ impl Hooks {
     }
 
     /// Whether anyone listens at this point.
+    #[inline]
     pub fn any_at<P: Point>(&self, _point: P) -> bool {
-        self.may_listen(TypeId::of::<P>()) && self.current().tables.contains_key(&TypeId::of::<P>())
+        let point = TypeId::of::<P>();
+        self.inner.may_listen(point) && self.inner.snapshot.load().find(point).is_some()
     }
 
     /// Runs all matching hooks of a point over an event.
-    pub async fn dispatch<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
-        // Most points have no hooks, so that is the first question.
-        if !self.may_listen(TypeId::of::<P>()) {
-            return Outcome::nothing();
-        }
-        match self.table::<P>() {
-            Some(table) => table.dispatch(frame).await,
-            None => Outcome::nothing(),
+    ///
+    /// The block stands here and not behind another function, because each function that hands a future on copies it as a
+    /// whole, and this one has room for all that a dispatch needs.
+    #[inline]
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` keeps its arguments twice")]
+    pub fn dispatch<'a, P: Point>(
+        &'a self,
+        _point: P,
+        frame: Frame<'a, P>,
+    ) -> impl Future<Output = Outcome<P>> + Send + use<'a, P> {
+        async move {
+            // Most points have no hooks, so that is the first question.
+            if !self.inner.may_listen(TypeId::of::<P>()) {
+                return Outcome::nothing();
+            }
+            run(self.inner.snapshot.load(), frame).await
         }
     }
 
     /// Does the same as [`dispatch`](Self::dispatch), through the code that the point's own crate has compiled. It costs
     /// one allocation and saves a copy of the dispatch in the caller's crate: for callers that are not a hot path.
     pub async fn dispatch_boxed<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
-        match self.table::<P>() {
-            Some(table) => (P::code().dispatch)(table, frame).await,
-            None => Outcome::nothing(),
+        if !self.inner.may_listen(TypeId::of::<P>()) {
+            return Outcome::nothing();
         }
+        (P::code().dispatch)(self.inner.snapshot.load(), frame).await
     }
 
     /// [`dispatch`](Self::dispatch) for points without a state of their own.
-    pub async fn fire<P: Point<State = Bare>>(&self, point: P, event: &mut P::Event) -> Outcome<P> {
+    pub async fn fire<P: Point<State = Bare>>(&self, _point: P, event: &mut P::Event) -> Outcome<P> {
+        if !self.inner.may_listen(TypeId::of::<P>()) {
+            return Outcome::nothing();
+        }
         let mut state = Bare::default();
-        self.dispatch(point, Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed }).await
+        let frame = Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed };
+        run(self.inner.snapshot.load(), frame).await
     }
 
     /// Does an operation inside the arounds that wrap it.
@@ -230,10 +246,13 @@ impl Hooks {
         F: Fn(O::Event) -> Fut + Send + Sync,
         Fut: Future<Output = O::Output> + Send,
     {
-        if !self.may_listen(TypeId::of::<O>()) {
+        let operation = TypeId::of::<O>();
+        if !self.inner.may_listen(operation) {
             return Ok(core(event).await);
         }
-        let table = self.current().tables.get(&TypeId::of::<O>()).cloned();
+        let held = self.inner.snapshot.load();
+        let table = held.find(operation).map(|at| held.tables[at].1.clone());
+        drop(held);
         match table.and_then(|table| table.downcast::<AroundTable<O>>().ok()) {
             Some(table) if !table.is_empty() => table.run(&core, event, state, scope).await,
             _ => Ok(core(event).await),
@@ -242,7 +261,9 @@ impl Hooks {
 
     /// The hooks of a point in the order they run, and which of them match an event.
     pub fn explain<P: Point>(&self, _point: P, event: &P::Event, state: &P::State) -> Vec<Explanation> {
-        self.table::<P>().map(|table| (P::code().explain)(&table, event, state)).unwrap_or_default()
+        let held = self.current();
+        let table = held.find(TypeId::of::<P>()).and_then(|at| held.table::<P>(at));
+        table.map(|table| (P::code().explain)(table, event, state)).unwrap_or_default()
     }
 
     /// Waits for detached watches to catch up, for a bounded time, and counts what they missed.
@@ -250,11 +271,6 @@ impl Hooks {
         let queues: Vec<_> = self.current().registered.iter().filter_map(|one| one.queue.clone()).collect();
         let drained = futures_util::future::join_all(queues.iter().map(|queue| queue.drain(limit))).await;
         drained.into_iter().fold(Drained::default(), |sum, one| sum + one)
-    }
-
-    fn table<P: Point>(&self) -> Option<Arc<Table<P>>> {
-        let table = self.current().tables.get(&TypeId::of::<P>())?.clone();
-        Some(table.downcast().expect("a table is stored under the type of its point"))
     }
 
     fn switch(&self, name: &str, enabled: bool) -> Result<(), RegisterError> {
@@ -281,15 +297,12 @@ impl Hooks {
         above: &[Arc<Snapshot>],
         edit: impl FnOnce(&mut Vec<Registered>) -> Result<(), RegisterError>,
     ) -> Result<(), RegisterError> {
-        let own = match &*self.inner {
-            Inner::Own(own) => own,
-            Inner::Layered(layered) => {
-                let above: Vec<_> = above.iter().cloned().chain([layered.parent.current_arc()]).collect();
-                return layered.own.change_under(&above, edit);
-            }
-        };
-        let _one_writer = own.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = own.snapshot.load_full();
+        if let Some(Layers { parent, own, .. }) = &self.inner.layers {
+            let above: Vec<_> = above.iter().cloned().chain([parent.current_arc()]).collect();
+            return own.change_under(&above, edit);
+        }
+        let _one_writer = lock(&self.inner.writer);
+        let before = self.inner.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
         let has_constraints = |one: &&Registered| !one.info.before.is_empty() || !one.info.after.is_empty();
@@ -300,30 +313,18 @@ impl Hooks {
         }
         let next = Arc::new(Snapshot::compile(registered)?);
         for parent in above {
-            Merged::compile(Layer::Same, parent.clone(), next.clone())?;
+            merge(Layer::Same, parent, &next)?;
         }
-        let listening = next.tables.keys().map(bit).fold(0, |all, bit| all | bit);
-        // Too many bits for a moment only cost a look; too few would hide a hook.
-        own.listening.fetch_or(listening, Ordering::Release);
-        own.snapshot.store(next);
-        own.listening.store(listening, Ordering::Release);
+        self.inner.put_in_force(next);
+        // Not before the new hooks are in force: who sees the new epoch sees them too.
+        EPOCH.fetch_add(1, Ordering::AcqRel);
         Ok(())
-    }
-
-    /// Whether anyone may listen. `false` is certain.
-    fn may_listen(&self, point: TypeId) -> bool {
-        match &*self.inner {
-            Inner::Own(own) => own.listening.load(Ordering::Acquire) & bit(&point) != 0,
-            Inner::Layered(layered) => layered.parent.may_listen(point) || layered.own.may_listen(point),
-        }
     }
 
     /// What is in force now.
     fn current(&self) -> Guard<Arc<Snapshot>> {
-        match &*self.inner {
-            Inner::Own(own) => own.snapshot.load(),
-            Inner::Layered(layered) => Guard::from_inner(layered.current()),
-        }
+        self.inner.catch_up();
+        self.inner.snapshot.load()
     }
 
     fn current_arc(&self) -> Arc<Snapshot> {
@@ -331,31 +332,68 @@ impl Hooks {
     }
 }
 
-impl Layered {
-    fn current(&self) -> Arc<Snapshot> {
-        let (parent, own) = (self.parent.current(), self.own.current());
-        if let Some(merged) = &*self.merged.load()
-            && Arc::ptr_eq(&merged.parent, &parent)
-            && Arc::ptr_eq(&merged.own, &own)
-        {
-            return merged.both.clone();
-        }
-        let (parent, own) = (Guard::into_inner(parent), Guard::into_inner(own));
-        let merged = Merged::compile(self.layer, parent.clone(), own.clone()).unwrap_or_else(|_| {
-            // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
-            let relaxed = Arc::new(own.without_constraints());
-            Merged::compile(self.layer, parent.clone(), relaxed.clone()).unwrap_or_else(|_| {
-                // A name of the child's closes a circle among wishes of the parent that had lost their object.
-                let parents = Arc::new(parent.without_constraints());
-                let merged =
-                    Merged::compile(self.layer, parents, relaxed).expect("hooks without wishes can be ordered");
-                Merged { parent, ..merged }
-            })
-        });
-        let both = merged.both.clone();
-        self.merged.store(Some(Arc::new(Merged { own, ..merged })));
-        both
+impl Inner {
+    /// Whether anyone may listen. `false` is certain.
+    #[inline]
+    fn may_listen(&self, point: TypeId) -> bool {
+        self.catch_up();
+        self.listening.load(Ordering::Acquire) & (1 << bucket(point)) != 0
     }
+
+    /// Takes over what the layers have changed.
+    #[inline]
+    fn catch_up(&self) {
+        if let Some(layers) = &self.layers
+            && layers.seen.load(Ordering::Acquire) != EPOCH.load(Ordering::Acquire)
+        {
+            self.put_together(layers);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_together(&self, Layers { parent, own, layer, seen, merged }: &Layers) {
+        let mut merged = lock(merged);
+        let epoch = EPOCH.load(Ordering::Acquire);
+        let now = [parent.current_arc(), own.current_arc()];
+        if !merged.as_ref().is_some_and(|before| before.iter().zip(&now).all(|(old, new)| Arc::ptr_eq(old, new))) {
+            self.put_in_force(Arc::new(merge_anyway(*layer, &now[0], &now[1])));
+            *merged = Some(now);
+        }
+        seen.store(epoch, Ordering::Release);
+    }
+
+    fn put_in_force(&self, next: Arc<Snapshot>) {
+        let listening = next.tables.iter().fold(0, |all, (point, _)| all | 1 << bucket(*point));
+        // Too many bits for a moment only cost a look; too few would hide a hook.
+        self.listening.fetch_or(listening, Ordering::Release);
+        self.snapshot.store(next);
+        self.listening.store(listening, Ordering::Release);
+    }
+}
+
+/// The hooks of two layers.
+fn merge(layer: Layer, parent: &Snapshot, own: &Snapshot) -> Result<Snapshot, RegisterError> {
+    let passed_on = |one: &&Registered| layer == Layer::Same || one.info.reach == Reach::Children;
+    // An agent that reaches itself brings no hook twice.
+    let own_only = own.registered.iter().filter(|one| !(passed_on(one) && parent.has(one)));
+    Snapshot::compile(parent.registered.iter().filter(passed_on).chain(own_only).cloned().collect())
+}
+
+/// [`merge`], and if the wishes of the layers contradict each other by now, without those of the child.
+fn merge_anyway(layer: Layer, parent: &Snapshot, own: &Snapshot) -> Snapshot {
+    merge(layer, parent, own).unwrap_or_else(|_| {
+        // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
+        let relaxed = own.without_constraints();
+        merge(layer, parent, &relaxed).unwrap_or_else(|_| {
+            // A name of the child's closes a circle among wishes of the parent that had lost their object.
+            merge(layer, &parent.without_constraints(), &relaxed).expect("hooks without wishes can be ordered")
+        })
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Snapshot {
@@ -364,11 +402,30 @@ impl Snapshot {
         for one in &registered {
             by_point.entry(one.point).or_default().push(one);
         }
-        let tables = by_point
+        let mut tables = by_point
             .into_iter()
             .map(|(point, at_point)| Ok((point, (at_point[0].compile)(&at_point)?)))
-            .collect::<Result<_, RegisterError>>()?;
-        Ok(Self { registered, tables })
+            .collect::<Result<Box<[_]>, RegisterError>>()?;
+        tables.sort_by_key(|(point, _)| bucket(*point));
+        let mut buckets = [0; BUCKETS];
+        for (at, (point, _)) in tables.iter().enumerate().rev() {
+            // Where there are more points than this can count, the search begins too early.
+            buckets[bucket(*point)] = u16::try_from(at).unwrap_or(u16::MAX);
+        }
+        Ok(Self { registered, tables, buckets })
+    }
+
+    /// Where the table of a point is.
+    #[inline]
+    pub(crate) fn find(&self, point: TypeId) -> Option<usize> {
+        let first = usize::from(self.buckets[bucket(point)]);
+        let at = self.tables.get(first..)?.iter().position(|(id, _)| *id == point)?;
+        Some(first + at)
+    }
+
+    #[inline]
+    pub(crate) fn table<P: Point>(&self, at: usize) -> Option<&Table<P>> {
+        self.tables.get(at)?.1.downcast_ref()
     }
 
     /// Whether this very hook is in force, switched on or off.
@@ -383,17 +440,7 @@ impl Snapshot {
             info.before.clear();
             info.after.clear();
         }
-        Self { registered, tables: HashMap::default() }
-    }
-}
-
-impl Merged {
-    fn compile(layer: Layer, parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
-        let passed_on = |one: &&Registered| layer == Layer::Same || one.info.reach == Reach::Children;
-        // An agent that reaches itself brings no hook twice.
-        let own_only = own.registered.iter().filter(|one| !(passed_on(one) && parent.has(one)));
-        let all = parent.registered.iter().filter(passed_on).chain(own_only).cloned().collect();
-        Ok(Self { both: Arc::new(Snapshot::compile(all)?), parent, own })
+        Self { registered, ..Self::default() }
     }
 }
 
@@ -410,28 +457,31 @@ fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterErro
     })
 }
 
-/// The bit of a point in a set of 64.
-fn bit(point: &TypeId) -> u64 {
+/// The bucket of a point. A `TypeId` is a hash already, and known to the compiler: all of this is one constant.
+#[inline]
+fn bucket(point: TypeId) -> usize {
     let mut hasher = TypeIdHasher::default();
     point.hash(&mut hasher);
-    1 << (hasher.finish() % 64)
+    usize::try_from(hasher.finish() % 64).unwrap_or_default()
 }
 
-/// A `TypeId` is a hash already.
 #[derive(Default)]
 struct TypeIdHasher(u64);
 
 impl Hasher for TypeIdHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
 
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
     }
 
+    #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
     }

@@ -286,7 +286,7 @@ pub trait Attach {
     /// Runs a [`Hook`].
     #[track_caller]
     fn add_hook<S: Site>(&mut self, site: S, hook: impl Hook<S::Point>) -> &mut Self {
-        self.hook_set().draft(site, Role::Hook, Body::Hook(Box::new(hook)), Location::caller());
+        self.hook_set().draft(site, Role::Hook, Body::Hook(Arc::new(hook)), Location::caller());
         self
     }
 
@@ -297,7 +297,7 @@ pub trait Attach {
         site: S,
         guard: impl Guard<S::Point>,
     ) -> &mut Self {
-        self.hook_set().draft(site, Role::Guard, Body::Guard(Box::new(guard)), Location::caller());
+        self.hook_set().draft(site, Role::Guard, Body::Guard(Arc::new(guard)), Location::caller());
         self
     }
 

@@ -11,6 +11,7 @@ use crate::{
     detached::Queue,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
     index::{Index, Places},
+    log::Infos,
     order::order,
     pattern::Compile,
     set::Registered,
@@ -26,83 +27,175 @@ pub(crate) struct Entry<P: Point> {
 }
 
 pub(crate) enum Body<P: Point> {
-    Hook(Box<dyn ErasedHook<P>>),
-    Guard(Box<dyn ErasedGuard<P>>),
+    Hook(Arc<dyn ErasedHook<P>>),
+    Guard(Arc<dyn ErasedGuard<P>>),
     Watch(Arc<dyn ErasedWatch<P>>, Arc<Queue>),
 }
 
+/// A watch, and its queue if it runs behind the dispatch.
+pub(crate) type Watcher<P> = (Arc<dyn ErasedWatch<P>>, Arc<Queue>);
+
 /// The hooks of one point: three lanes, each in order and indexed.
 pub(crate) struct Table<P: Point> {
-    pub(crate) hooks: Lane<P>,
-    pub(crate) guards: Lane<P>,
-    pub(crate) watches: Lane<P>,
+    pub(crate) hooks: Lane<P, Arc<dyn ErasedHook<P>>>,
+    pub(crate) guards: Lane<P, Arc<dyn ErasedGuard<P>>>,
+    pub(crate) watches: Lane<P, Watcher<P>>,
+    /// All of them, one lane after another.
+    pub(crate) infos: Infos,
 }
 
-pub(crate) struct Lane<P: Point> {
-    slots: Vec<Slot<P>>,
-    index: Index,
-    /// No hook here has a matcher: all of them run, and nobody has to be asked.
-    unconditional: bool,
+/// The hooks of one role.
+pub(crate) struct Lane<P: Point, B> {
+    slots: Box<[Slot<B>]>,
+    /// The place of the first among all hooks of the table.
+    first: u32,
+    gate: Gate<P>,
 }
 
-pub(crate) struct Slot<P: Point> {
+pub(crate) struct Slot<B> {
+    pub(crate) body: B,
+    pub(crate) enabled: bool,
     pub(crate) info: Arc<HookInfo>,
-    pub(crate) entry: Arc<Entry<P>>,
+}
+
+/// Which hooks of a lane run.
+struct Gate<P: Point> {
+    index: Index,
+    entries: Box<[Arc<Entry<P>>]>,
+    /// No hook here has a matcher: all of them run, and nobody has to be asked.
+    is_open: bool,
+}
+
+/// The places of hooks that match, in order.
+pub(crate) enum Selected {
+    All(u32),
+    Some(Places),
+}
+
+impl Selected {
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<u32> {
+        match self {
+            Self::All(count) => u32::try_from(at).ok().filter(|at| at < count),
+            Self::Some(places) => places.get(at).copied(),
+        }
+    }
+
+    /// The first that comes after this place.
+    pub(crate) fn after(&self, place: u32) -> usize {
+        match self {
+            Self::All(_) => (place as usize) + 1,
+            Self::Some(places) => places.partition_point(|one| *one <= place),
+        }
+    }
 }
 
 impl<P: Point> Table<P> {
     /// Orders and indexes the hooks registered at this point.
     pub(crate) fn compile(registered: &[&Registered]) -> Result<Self, RegisterError> {
-        Ok(Self {
-            hooks: Lane::compile(registered, Role::Hook)?,
-            guards: Lane::compile(registered, Role::Guard)?,
-            watches: Lane::compile(registered, Role::Watch)?,
-        })
+        let mut infos = Vec::with_capacity(registered.len());
+        let hooks = Lane::compile(registered, Role::Hook, &mut infos, |body| match body {
+            Body::Hook(hook) => Some(hook.clone()),
+            Body::Guard(_) | Body::Watch(..) => None,
+        })?;
+        let guards = Lane::compile(registered, Role::Guard, &mut infos, |body| match body {
+            Body::Guard(guard) => Some(guard.clone()),
+            Body::Hook(_) | Body::Watch(..) => None,
+        })?;
+        let watches = Lane::compile(registered, Role::Watch, &mut infos, |body| match body {
+            Body::Watch(watch, queue) => Some((watch.clone(), queue.clone())),
+            Body::Hook(_) | Body::Guard(_) => None,
+        })?;
+        Ok(Self { hooks, guards, watches, infos: infos.into() })
+    }
+
+    /// All hooks in the order they run, and whether each matches.
+    pub(crate) fn explain(&self, event: &P::Event, state: &P::State) -> Vec<Explanation> {
+        let lanes = [&self.hooks.gate, &self.guards.gate, &self.watches.gate];
+        let matching = lanes.into_iter().flat_map(|gate| {
+            let selected = gate.select(event, state);
+            (0..gate.entries.len()).map(move |at| match &selected {
+                Selected::All(_) => true,
+                Selected::Some(places) => places.iter().any(|place| (*place as usize) == at),
+            })
+        });
+        self.infos.iter().zip(matching).map(|(info, matches)| Explanation { hook: info.clone(), matches }).collect()
     }
 }
 
-impl<P: Point> Lane<P> {
-    fn compile(registered: &[&Registered], role: Role) -> Result<Self, RegisterError> {
+impl<P: Point, B> Lane<P, B> {
+    fn compile(
+        registered: &[&Registered],
+        role: Role,
+        all: &mut Vec<Arc<HookInfo>>,
+        body: fn(&Body<P>) -> Option<B>,
+    ) -> Result<Self, RegisterError> {
+        let (infos, gate) = Gate::compile(registered, role)?;
+        let first = u32::try_from(all.len()).unwrap_or(u32::MAX);
+        let slots = infos.iter().zip(&gate.entries).filter_map(|(info, entry)| {
+            Some(Slot { body: body(&entry.body)?, enabled: info.enabled, info: info.clone() })
+        });
+        let lane = Self { slots: slots.collect(), first, gate };
+        all.extend(infos);
+        Ok(lane)
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, at: u32) -> &Slot<B> {
+        &self.slots[at as usize]
+    }
+
+    /// The place among all hooks of the table.
+    #[inline]
+    pub(crate) fn place(&self, at: u32) -> u32 {
+        self.first + at
+    }
+
+    /// The hooks that match the event.
+    #[inline]
+    pub(crate) fn select(&self, event: &P::Event, state: &P::State) -> Selected {
+        self.gate.select(event, state)
+    }
+}
+
+impl<P: Point> Gate<P> {
+    fn compile(registered: &[&Registered], role: Role) -> Result<(Vec<Arc<HookInfo>>, Self), RegisterError> {
         let of_role: Vec<_> = registered.iter().filter(|one| one.info.role == role).collect();
         let infos: Vec<_> = of_role.iter().map(|one| &one.info).collect();
-        let slots: Vec<Slot<P>> = order(&infos)?
-            .into_iter()
-            .map(|place| Slot {
-                info: of_role[place].info.clone(),
-                entry: of_role[place].entry.clone().downcast().expect("a hook is stored under the type of its point"),
-            })
+        let in_order: Vec<_> = order(&infos)?.into_iter().map(|place| of_role[place]).collect();
+        let infos: Vec<_> = in_order.iter().map(|one| one.info.clone()).collect();
+        let entries: Box<[Arc<Entry<P>>]> = in_order
+            .iter()
+            .map(|one| one.entry.clone().downcast().expect("a hook is stored under the type of its point"))
             .collect();
         // A program that dispatches one event asks each hook: building an index costs more than that.
         let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
-        let matchers: Vec<_> = slots.iter().map(|slot| slot.info.matcher.as_ref().filter(|_| is_indexed)).collect();
+        let matchers: Vec<_> = infos.iter().map(|info| info.matcher.as_ref().filter(|_| is_indexed)).collect();
         let index = Index::new(&matchers)
-            .map_err(|bad| in_hook(&slots.first().map_or("?".into(), |slot| slot.info.name.clone()), bad))?;
-        let unconditional = slots.iter().all(|slot| slot.entry.matcher.is_none() && slot.entry.condition.is_none());
-        Ok(Self { slots, index, unconditional })
+            .map_err(|bad| in_hook(&infos.first().map_or("?".into(), |info| info.name.clone()), bad))?;
+        let is_open = entries.iter().all(|entry| entry.matcher.is_none() && entry.condition.is_none());
+        Ok((infos, Self { index, entries, is_open }))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    pub(crate) fn slot(&self, place: u32) -> &Slot<P> {
-        &self.slots[place as usize]
-    }
-
-    /// The places of hooks that match the event, in order.
-    pub(crate) fn select(&self, event: &P::Event, state: &P::State) -> Places {
-        if self.unconditional {
-            return self.index.always();
+    #[inline]
+    fn select(&self, event: &P::Event, state: &P::State) -> Selected {
+        if self.is_open {
+            return Selected::All(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         }
+        self.ask(event, state)
+    }
+
+    #[inline(never)]
+    fn ask(&self, event: &P::Event, state: &P::State) -> Selected {
         let happening = Happening { event, state };
         let facts = Facts::new(&happening);
         let mut places = self.index.candidates(&facts);
         places.retain(|place| {
-            let entry = &self.slots[*place as usize].entry;
+            let entry = &self.entries[*place as usize];
             entry.matcher.as_ref().is_none_or(|matcher| facts.satisfy(matcher))
                 && entry.condition.as_ref().is_none_or(|condition| holds::<P>(condition, event))
         });
-        places
+        Selected::Some(places)
     }
 }
 
@@ -118,19 +211,4 @@ fn holds<P: Point>(condition: &Condition<P>, event: &P::Event) -> bool {
 /// A pattern's error, with the hook it belongs to.
 pub(crate) fn in_hook(hook: &crate::Name, bad: BadPattern) -> RegisterError {
     RegisterError::Pattern { hook: hook.clone(), field: bad.field, pattern: bad.pattern, message: bad.message }
-}
-
-impl<P: Point> Table<P> {
-    /// All hooks in the order they run, and whether each matches.
-    pub(crate) fn explain(&self, event: &P::Event, state: &P::State) -> Vec<Explanation> {
-        [&self.hooks, &self.guards, &self.watches]
-            .into_iter()
-            .flat_map(|lane| {
-                let places = lane.select(event, state);
-                (0u32..)
-                    .zip(&lane.slots)
-                    .map(move |(place, slot)| Explanation { hook: slot.info.clone(), matches: places.contains(&place) })
-            })
-            .collect()
-    }
 }

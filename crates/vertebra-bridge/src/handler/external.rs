@@ -3,9 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use vertebra::{
-    AgentState, Answer, BoxFuture, Cx, Event as _, Guard, Hook, HookError, Record, Run, Seen, Watch, account,
-};
+use vertebra::{AgentState, Answer, BoxFuture, Cx, Event as _, Guard, Hook, HookError, Run, Seen, Watch};
 
 use super::{Ask, Handler};
 use crate::wire::{Outside, Reply};
@@ -37,11 +35,14 @@ impl External {
         Self { origin: Some(origin.into()), ..self }
     }
 
-    async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
-        self.put(Question::of(cx, (P::code().event_to_json)(&**cx)?)).await
+    async fn ask<P: Outside>(&self, cx: &Cx<'_, P>, event: Value) -> Result<Reply, HookError> {
+        let (told, reply) = self.put(Question::of(cx, event)).await?;
+        cx.account(told);
+        reply
     }
 
-    fn put<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Result<Reply, HookError>> {
+    /// What the record is told of the exchange, and the reply.
+    fn put<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Result<(Value, Answered), HookError>> {
         Box::pin(async move {
             let Question { point, event, paths, run, state } = question;
             let file = only_file(paths);
@@ -52,11 +53,12 @@ impl External {
             if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
                 told.insert("origin".to_owned(), (&**origin).into());
             }
-            account(told);
-            answered.reply.map(Reply::readable).map_err(HookError::new)
+            Ok((told, answered.reply.map(Reply::readable).map_err(HookError::new)))
         })
     }
 }
+
+type Answered = Result<Reply, HookError>;
 
 /// What a handler is asked at a point. It has no type of the point's, so that asking is compiled once for all points.
 struct Question<'a> {
@@ -83,13 +85,13 @@ fn only_file(paths: Vec<String>) -> Option<String> {
 
 impl<P: Outside> Hook<P> for External {
     async fn run(&self, cx: &mut Cx<'_, P>) -> Answer<P> {
-        self.ask(cx).await?.apply(cx)
+        self.ask(cx, (P::code().event_to_json)(&**cx)?).await?.apply(cx)
     }
 }
 
 impl<P: Outside> Guard<P> for External {
     async fn check(&self, cx: &Cx<'_, P>) -> Answer<P> {
-        Ok(self.ask(cx).await?.judge::<P>()?)
+        Ok(self.ask(cx, (P::code().event_to_json)(&**cx)?).await?.judge::<P>()?)
     }
 }
 
@@ -97,12 +99,13 @@ impl<P: Outside> Watch<P> for External {
     async fn see(&self, cx: &Cx<'_, P>) -> Seen {
         let mut event = (P::code().event_to_json)(&**cx)?;
         if let Some(event) = event.as_object_mut() {
-            let Record { verdict, decided_by, reason, .. } = cx.record();
+            let record = cx.record();
+            let (verdict, decided_by, reason) = (record.verdict(), record.decided_by(), record.reason());
             event.insert(
                 "decision".to_owned(),
                 json!({ "verdict": verdict, "decided_by": decided_by, "reason": reason }),
             );
         }
-        self.put(Question::of(cx, event)).await.map(drop)
+        self.ask(cx, event).await.map(drop)
     }
 }

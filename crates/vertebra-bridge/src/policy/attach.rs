@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use vertebra::{Answer, Cx, Guard, Hook, HookSet, Seen, Watch, account};
+use vertebra::{Answer, Cx, Guard, Hook, HookSet, Seen, Watch};
 
 use super::{PolicyHook, Standing, judge::Order};
 use crate::{
@@ -70,15 +70,15 @@ enum Body {
     Run(External),
 }
 
-fn tell(origin: &Origin) {
-    account(json!({ "origin": origin.spot() }));
+fn tell<P: Outside>(cx: &Cx<'_, P>, origin: &Origin) {
+    cx.account(json!({ "origin": origin.spot() }));
 }
 
 impl<P: Outside> Hook<P> for Body {
     async fn run(&self, cx: &mut Cx<'_, P>) -> Answer<P> {
         match self {
             Self::Say { reply, origin } => {
-                tell(origin);
+                tell(cx, origin);
                 Reply::clone(reply).apply(cx)
             }
             Self::Run(external) => external.run(cx).await,
@@ -90,7 +90,7 @@ impl<P: Outside> Guard<P> for Body {
     async fn check(&self, cx: &Cx<'_, P>) -> Answer<P> {
         match self {
             Self::Say { reply, origin } => {
-                tell(origin);
+                tell(cx, origin);
                 Ok(reply.judge::<P>()?)
             }
             Self::Run(external) => external.check(cx).await,
@@ -103,7 +103,7 @@ impl<P: Outside> Watch<P> for Body {
         match self {
             // A file in which a watch answers is not read.
             Self::Say { origin, .. } => {
-                tell(origin);
+                tell(cx, origin);
                 Ok(())
             }
             Self::Run(external) => external.see(cx).await,

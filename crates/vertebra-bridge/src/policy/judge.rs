@@ -149,7 +149,8 @@ impl Court<'_> {
         let drained = self.agent.hooks().drain(DRAIN).await;
         let whole = |event: &P::Event| (P::code().event_to_json)(event).unwrap_or_default();
         // A conversation is long: it is written out only if a hook changed something.
-        let is_changed = outcome.record.changes().next().is_some();
+        let record = outcome.record();
+        let is_changed = record.changes().next().is_some();
         let is_call = matches!(P::NAME, "BeforeToolUse" | "PermissionRequest");
         let verdict = |ruling: &Ruling<P::Verdict>| {
             let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
@@ -163,7 +164,7 @@ impl Court<'_> {
             decision: outcome.decision().map(verdict),
             unfinished: drained.unfinished,
             state,
-            record: outcome.record,
+            record,
         })
         .await
     }

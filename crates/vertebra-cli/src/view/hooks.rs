@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn trace(hook: &str, ran: Ran, changes: Vec<Change>) -> Trace {
-        let (hook, role, took) = (hook.into(), Role::Hook, Duration::ZERO);
+        let (hook, role, took) = (hook.into(), Role::Hook, None);
         Trace { hook, role, ran, changes, took, shadow: false, account: None }
     }
 

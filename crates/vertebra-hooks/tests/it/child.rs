@@ -24,7 +24,7 @@ fn set(wishes: &[&str]) -> HookSet {
 
 async fn order(hooks: &Hooks) -> String {
     let fired = fire(hooks, call("t")).await;
-    let ran: Vec<_> = fired.outcome.record.hooks.iter().map(|trace| trace.hook.to_string()).collect();
+    let ran: Vec<_> = fired.outcome.record().hooks.iter().map(|trace| trace.hook.to_string()).collect();
     ran.join(" ")
 }
 

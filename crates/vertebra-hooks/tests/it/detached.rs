@@ -61,7 +61,7 @@ async fn what_a_full_queue_drops_is_recorded_and_counted() {
     let hooks = hooks(gated("w", &gate, &seen));
     let (mut queued, mut dropped) = (0, 0);
     while dropped < 10 {
-        match fire(&hooks, call("t")).await.outcome.record.hooks[0].ran {
+        match fire(&hooks, call("t")).await.outcome.record().hooks[0].ran {
             Ran::Detached => queued += 1,
             Ran::Dropped => dropped += 1,
             ref other => panic!("{other:?}"),

@@ -146,7 +146,7 @@ async fn a_guard_that_fails_refuses_with_the_strongest_word_its_point_has() {
 
     let outcome = hooks(set).fire(Ending, &mut Line::default()).await;
     assert_eq!(
-        story(&outcome.record),
+        story(&outcome.record()),
         ["guard failed: broken, so stopped", "= stopped by guard: `guard` failed: broken"]
     );
 }
@@ -172,8 +172,8 @@ async fn a_crash_is_told_apart_from_a_deny() {
     let mut by_verdict = HookSet::new();
     by_verdict.on(Calling, async |_| deny("crash")).named("h");
 
-    let crashed = fire(&hooks(by_panic), call("t")).await.outcome.record;
-    let denied = fire(&hooks(by_verdict), call("t")).await.outcome.record;
+    let crashed = fire(&hooks(by_panic), call("t")).await.outcome.record();
+    let denied = fire(&hooks(by_verdict), call("t")).await.outcome.record();
 
     assert_eq!((crashed.verdict, denied.verdict), (Kind::Deny, Kind::Deny));
     assert_eq!((crashed.decided_by_failure(), denied.decided_by_failure()), (true, false));

@@ -21,7 +21,7 @@ fn left(fired: Fired, seen: Vec<String>) -> model::Left {
     model::Left {
         trail: trail.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
         seen,
-        rulings: fired.outcome.rulings.iter().map(ruling).collect(),
+        rulings: fired.outcome.rulings().iter().map(ruling).collect(),
         decision: fired.outcome.decision().map(ruling),
         call: fired.call,
     }
@@ -52,11 +52,11 @@ proptest! {
     fn a_dispatch_does_what_the_contract_says(scripts in scripts(), retries in retries()) {
         if let Some(expected) = model::play(&scripts, retries) {
             let (fired, seen) = play(&scripts, retries);
-            let record = fired.outcome.record.hooks.len();
+            let record = fired.outcome.record().hooks.len();
             prop_assert_eq!(&left(fired, seen), &expected);
 
             let (fired, seen) = play_once(&scripts, retries);
-            prop_assert_eq!(fired.outcome.record.hooks.len(), record);
+            prop_assert_eq!(fired.outcome.record().hooks.len(), record);
             prop_assert_eq!(left(fired, seen), expected);
         } else {
             let registered = Hooks::new(set(&scripts, &Seen::default()));
@@ -77,7 +77,8 @@ proptest! {
             let saw = format!("{} saw {}", guard.name, bytes(&fired.call));
             prop_assert_eq!(seen.iter().filter(|line| **line == saw).count(), 1, "{}", saw);
         }
-        let judged = fired.outcome.record.hooks.iter().filter(|trace| {
+        let record = fired.outcome.record();
+        let judged = record.hooks.iter().filter(|trace| {
             trace.role == Role::Guard && matches!(trace.ran, Ran::Answered { .. } | Ran::Failed { .. })
         });
         prop_assert_eq!(judged.count(), guards.len());
@@ -105,16 +106,17 @@ proptest! {
         scripts.push(other);
 
         let (forwards, _) = play(&scripts, Retries::Allowed);
-        let denied_first = forwards.outcome.record.verdicts().find(|(_, verdict)| *verdict == Kind::Deny);
+        let record = forwards.outcome.record();
+        let denied_first = record.verdicts().find(|(_, verdict)| *verdict == Kind::Deny);
         let denier = denied_first.map(|(name, _)| name.to_owned());
-        prop_assert_eq!(forwards.outcome.record.verdict, Kind::Deny);
-        prop_assert_eq!(forwards.outcome.record.decided_by.as_deref(), denier.as_deref());
+        prop_assert_eq!(record.verdict, Kind::Deny);
+        prop_assert_eq!(record.decided_by.as_deref(), denier.as_deref());
 
         for script in &mut scripts {
             script.priority = -script.priority;
         }
         scripts.reverse();
-        prop_assert_eq!(play(&scripts, Retries::Allowed).0.outcome.record.verdict, Kind::Deny);
+        prop_assert_eq!(play(&scripts, Retries::Allowed).0.outcome.record().verdict, Kind::Deny);
     }
 
     /// Law 4: no trace of failure.
@@ -128,7 +130,7 @@ proptest! {
         let without = left(fired, seen);
         scripts.push(intruder(ends, priority));
         let (fired, seen) = play(&scripts, Retries::Exhausted);
-        let changed = fired.outcome.record.changes().any(|(author, _)| author == "intruder");
+        let changed = fired.outcome.record().changes().any(|(author, _)| author == "intruder");
         let mut with = left(fired, seen);
         with.seen.retain(|line| !line.starts_with("intruder "));
         prop_assert!(!changed);

@@ -2,6 +2,7 @@
 
 mod world;
 
+mod allocations;
 mod around;
 mod bundles;
 mod child;

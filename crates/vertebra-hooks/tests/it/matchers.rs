@@ -19,7 +19,7 @@ async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk
     let hooks = hooks(set);
     let explained: Vec<bool> = hooks.explain(Calling, call, desk).iter().map(|one| one.matches).collect();
     let fired = fire_at(&hooks, call.clone(), desk.clone(), vertebra_hooks::Retries::Allowed).await;
-    let ran = fired.outcome.record.hooks.len() == 3;
+    let ran = fired.outcome.record().hooks.len() == 3;
     assert_eq!(explained, [ran; 3]);
     ran
 }

@@ -69,7 +69,7 @@ async fn check<const N: usize>(wishes: [Wish; N], expected: [&str; N]) {
             hooks.wrap(Doing, call("t"), &desk, &"somebody", core).await.expect("no around fails");
             seen.all()
         } else {
-            fire(&hooks, call("t")).await.outcome.record.hooks.iter().map(|trace| trace.hook.to_string()).collect()
+            fire(&hooks, call("t")).await.outcome.record().hooks.iter().map(|trace| trace.hook.to_string()).collect()
         };
         assert_eq!(ran, expected, "as {role}");
     }

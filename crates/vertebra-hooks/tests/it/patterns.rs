@@ -103,7 +103,7 @@ proptest! {
         let hooks = hooks(set);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let fired = runtime.block_on(fire_at(&hooks, call.clone(), desk.clone(), Retries::Allowed));
-        let ran: Vec<_> = fired.outcome.record.hooks.iter().map(|trace| trace.hook.to_string()).collect();
+        let ran: Vec<_> = fired.outcome.record().hooks.iter().map(|trace| trace.hook.to_string()).collect();
         let meant: Vec<_> = (0..matchers.len())
             .filter(|place| means(&matchers[*place], &call, &desk))
             .map(|place| place.to_string())

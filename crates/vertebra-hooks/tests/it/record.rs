@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use vertebra_hooks::{Attach, HookError, HookSet, Kind, Record, allow, deny, proceed, skip};
+use vertebra_hooks::{Attach, HookError, HookSet, Kind, Record, Trace, allow, deny, proceed, skip};
 
 use crate::world::{Calling, Seen, call, check, fire, hooks};
 
@@ -54,7 +54,7 @@ fn eventful_call() -> crate::world::Call {
 #[tokio::test]
 async fn the_record_tells_who_ran_in_order_with_verdicts_changes_and_why_others_did_not() {
     let fired = check(eventful(), eventful_call(), STORY).await;
-    let record = &fired.outcome.record;
+    let record = &fired.outcome.record();
 
     assert_eq!(record.point, "Calling");
     assert_eq!(
@@ -67,7 +67,7 @@ async fn the_record_tells_who_ran_in_order_with_verdicts_changes_and_why_others_
 
 #[tokio::test]
 async fn a_record_survives_the_wire() {
-    let record = fire(&hooks(eventful()), eventful_call()).await.outcome.record;
+    let record = fire(&hooks(eventful()), eventful_call()).await.outcome.record();
 
     let text = serde_json::to_string(&record).expect("a record serialises");
     let back: Record = serde_json::from_str(&text).expect("a record deserialises");
@@ -109,6 +109,30 @@ async fn a_hook_sees_the_verdicts_given_so_far() {
     assert_eq!(seen.all(), ["[(\"one\", Allow), (\"two\", Proceed)]"]);
 }
 
+#[tokio::test]
+async fn a_hook_sees_what_those_before_it_changed_and_not_what_it_changes_itself() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    set.on(Calling, async |cx| {
+        cx.tool.push('1');
+        proceed()
+    });
+    set.named("one");
+    let log = seen.clone();
+    set.on(Calling, async move |cx| {
+        for _ in 0..2 {
+            let record = cx.record().to_record();
+            let changes: Vec<_> = record.changes().map(|(by, change)| (by, change.after.as_ref())).collect();
+            log.add(format!("{changes:?}"));
+            cx.tool.push('2');
+        }
+        proceed()
+    });
+
+    fire(&hooks(set), call("t")).await;
+    assert_eq!(seen.all(), ["[(\"one\", Some(String(\"t1\")))]"; 2]);
+}
+
 /// Waits for the clock to move at all, so that something was measured.
 fn spin() {
     let began = Instant::now();
@@ -116,21 +140,58 @@ fn spin() {
 }
 
 #[tokio::test]
-async fn a_dispatch_takes_no_less_time_than_its_hooks_one_after_another() {
+async fn only_a_hook_that_did_more_than_let_pass_at_once_is_measured_and_the_dispatch_takes_no_less() {
     let mut set = HookSet::new();
+    set.on(Calling, async |_| proceed()).named("quiet");
     set.on(Calling, async |_| {
         spin();
-        proceed()
+        Err(HookError::new("x"))
     });
-    set.guard(Calling, async |_| {
+    set.named("fails").fail_open();
+    set.on(Calling, async |cx| {
         spin();
+        cx.tool.push('!');
         proceed()
     });
-    let record = fire(&hooks(set), call("t")).await.outcome.record;
+    set.named("writes");
+    set.on(Calling, async |_| {
+        spin();
+        tokio::task::yield_now().await;
+        proceed()
+    });
+    set.named("waits");
+    set.on(Calling, async |_| proceed()).named("quiet-too");
+    for name in ["asks", "waiting", "waits-too"] {
+        set.guard(Calling, async move |_| {
+            spin();
+            if name == "asks" {
+                return allow();
+            }
+            tokio::task::yield_now().await;
+            proceed()
+        });
+        set.named(name);
+    }
+    set.watch(Calling, async |_| Ok(())).named("looks");
+    let record = fire(&hooks(set), call("t")).await.outcome.record();
 
-    let sum: Duration = record.hooks.iter().map(|trace| trace.took).sum();
-    assert!(record.hooks.iter().all(|trace| trace.took >= Duration::from_micros(50)), "{record:#?}");
+    let measured = record.hooks.iter().filter(|trace| trace.took.is_some());
+    let named: Vec<_> = measured.clone().map(|trace| &*trace.hook).collect();
+    assert_eq!(named, ["fails", "writes", "waits", "asks", "waiting", "waits-too"]);
+    assert!(measured.clone().all(|trace| trace.took >= Some(Duration::from_micros(50))), "{record:#?}");
+    // The last two ran at the same time.
+    let sum: Duration = measured.take(5).filter_map(|trace| trace.took).sum();
     assert!(record.took >= sum, "{:?} for hooks that took {sum:?}", record.took);
+}
+
+#[test]
+fn what_was_not_measured_is_written_as_zero_as_journals_have_it() {
+    let written = json!({"hook": "a", "role": "hook", "ran": {"ran": "detached"}, "took": {"secs": 0, "nanos": 0}});
+    let trace: Trace = serde_json::from_value(written.clone()).expect("a trace as it is on disk");
+    assert_eq!((trace.took, serde_json::to_value(&trace).ok()), (None, Some(written)));
+    let old = json!({"hook": "a", "role": "hook", "ran": {"ran": "detached"}, "took": {"secs": 0, "nanos": 70}});
+    let trace: Trace = serde_json::from_value(old).expect("a trace from before");
+    assert_eq!(trace.took, Some(Duration::from_nanos(70)));
 }
 
 #[tokio::test]

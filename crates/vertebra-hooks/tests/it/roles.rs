@@ -137,7 +137,7 @@ async fn a_guard_does_not_see_what_other_guards_answered() {
     for name in ["first", "second"] {
         let log = seen.clone();
         set.guard(Calling, async move |cx| {
-            log.add(format!("{} hooks", cx.record().hooks.len()));
+            log.add(format!("{} hooks", cx.record().to_record().hooks.len()));
             proceed()
         });
         set.named(name);
@@ -163,7 +163,7 @@ async fn thousands_of_guards_can_wait_at_the_same_time() {
 
     let fired = fire(&hooks(set), call("t")).await;
 
-    assert_eq!(fired.outcome.record.hooks.len(), GUARDS);
+    assert_eq!(fired.outcome.record().hooks.len(), GUARDS);
 }
 
 #[tokio::test(start_paused = true)]
@@ -254,8 +254,8 @@ async fn a_watch_that_fails_never_matters() {
         "= allowed by guard",
     ];
     let fired = check(set, call("t"), story).await;
-    assert_eq!(fired.outcome.rulings.len(), 1);
-    assert!(!fired.outcome.record.decided_by_failure());
+    assert_eq!(fired.outcome.rulings().len(), 1);
+    assert!(!fired.outcome.record().decided_by_failure());
     assert_eq!(seen.all(), ["allowed by guard"]);
 }
 
@@ -272,7 +272,7 @@ async fn a_hook_may_change_what_nobody_decides() {
     let outcome = hooks(set).fire(Noticing, &mut line).await;
 
     assert_eq!(line.text, "HI");
-    assert_eq!(story(&outcome.record), ["shout proceeded; /text \"hi\" → \"HI\"", "= proceeded"]);
+    assert_eq!(story(&outcome.record()), ["shout proceeded; /text \"hi\" → \"HI\"", "= proceeded"]);
 }
 
 /// Keeps one tool out, by three roles at once.

@@ -1,7 +1,7 @@
 //! Hooks that only stand beside, and what hooks tell of their work.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookError, HookSet, MatchCall, account, deny, proceed};
+use vertebra_hooks::{Attach, HookError, HookSet, MatchCall, deny, proceed};
 
 use crate::world::{Calling, call, fire, hooks};
 
@@ -19,13 +19,13 @@ async fn what_a_shadow_would_have_done_is_in_the_record_and_nothing_came_of_it()
     let fired = fire(&hooks(set), call("t")).await;
 
     assert_eq!((fired.call.tool.as_str(), fired.outcome.to_string().as_str()), ("t", "proceeded"));
-    let record = serde_json::to_value(&fired.outcome.record.hooks).expect("a record serialises");
+    let record = serde_json::to_value(&fired.outcome.record().hooks).expect("a record serialises");
     assert_eq!(record[0]["ran"], json!({"ran": "answered", "verdict": "deny", "reason": "by the new rule"}));
     assert_eq!(record[0]["changes"], json!([{"path": "/tool", "before": "t", "after": "other"}]));
     assert_eq!((&record[0]["shadow"], &record[1]["shadow"]), (&json!(true), &json!(true)));
     assert_eq!((&record[1]["ran"]["ran"], &record[2]["hook"]), (&json!("failed"), &json!("live")));
     assert!(record[2].get("shadow").is_none());
-    let record = &fired.outcome.record;
+    let record = &fired.outcome.record();
     assert_eq!((record.changes().count(), record.failures().count()), (0, 0));
 }
 
@@ -40,38 +40,37 @@ fn a_watch_decides_nothing_in_any_case_so_it_is_no_shadow() {
 #[tokio::test]
 async fn the_record_keeps_what_each_hook_told_of_its_work_also_if_it_failed() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| {
-        account(json!({"exit_code": 0}));
+    set.on(Calling, async |cx| {
+        cx.account(json!({"exit_code": 0}));
         tokio::task::yield_now().await;
         proceed()
     });
     set.named("one");
-    set.on(Calling, async |_| {
-        account(json!({"exit_code": 3}));
+    set.on(Calling, async |cx| {
+        cx.account(json!({"exit_code": 3}));
         Err(HookError::new("it failed"))
     });
     set.named("two").fail_open();
     for name in ["three", "four"] {
-        set.guard(Calling, async move |_| {
+        set.guard(Calling, async move |cx| {
             tokio::task::yield_now().await;
-            account(json!(name));
+            cx.account(json!(name));
             tokio::task::yield_now().await;
             proceed()
         });
         set.named(name);
     }
-    set.watch(Calling, async |_| {
-        account(json!("seen"));
+    set.watch(Calling, async |cx| {
+        cx.account(json!("seen"));
         Ok(())
     });
     set.named("five");
     set.guard(Calling, async |_| proceed()).named("silent");
 
-    // What is told outside a hook is nobody's.
-    account(json!("stray"));
     let fired = fire(&hooks(set), call("t")).await;
 
-    let told = fired.outcome.record.hooks.iter().map(|trace| (&*trace.hook, trace.account.as_deref().cloned()));
+    let record = fired.outcome.record();
+    let told = record.hooks.iter().map(|trace| (&*trace.hook, trace.account.as_deref().cloned()));
     let expected = [
         ("one", Some(json!({"exit_code": 0}))),
         ("two", Some(json!({"exit_code": 3}))),
@@ -86,22 +85,22 @@ async fn the_record_keeps_what_each_hook_told_of_its_work_also_if_it_failed() {
 #[tokio::test]
 async fn a_dispatch_inside_a_hook_keeps_its_own_accounts() {
     let mut inner = HookSet::new();
-    inner.on(Calling, async |_| {
-        account(json!("inner"));
+    inner.on(Calling, async |cx| {
+        cx.account(json!("inner"));
         proceed()
     });
     let inner = hooks(inner);
     let mut set = HookSet::new();
-    set.on(Calling, async move |_| {
-        account(json!("outer"));
+    set.on(Calling, async move |cx| {
+        cx.account(json!("outer"));
         let fired = fire(&inner, call("t")).await;
-        assert_eq!(fired.outcome.record.hooks[0].account.as_deref(), Some(&json!("inner")));
+        assert_eq!(fired.outcome.record().hooks[0].account.as_deref(), Some(&json!("inner")));
         proceed()
     });
 
     let fired = fire(&hooks(set), call("t")).await;
 
-    assert_eq!(fired.outcome.record.hooks[0].account.as_deref(), Some(&json!("outer")));
+    assert_eq!(fired.outcome.record().hooks[0].account.as_deref(), Some(&json!("outer")));
 }
 
 #[tokio::test]

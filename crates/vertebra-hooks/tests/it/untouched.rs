@@ -62,7 +62,8 @@ async fn a_hook_that_fails_leaves_event_state_and_notes_as_they_were() {
         assert!(fired.desk.metadata.is_empty(), "{writer:?}");
         assert_eq!(fired.desk.notes().get("writer"), None, "{writer:?}");
         assert_eq!(fired.desk.notes().get("before"), Some(&"before".into()), "{writer:?}");
-        let authors: Vec<_> = fired.outcome.record.changes().map(|(author, _)| author).collect();
+        let record = fired.outcome.record();
+        let authors: Vec<_> = record.changes().map(|(author, _)| author).collect();
         assert_eq!(authors, ["before", "before", "after"], "{writer:?}");
     }
 }

@@ -163,7 +163,7 @@ async fn going_on_beats_a_soft_stop() {
 
     let outcome = hooks(set).fire(Ending, &mut Line::default()).await;
     let expected = ["more continued: one more thing", "enough stopped: enough", "= continued by more: one more thing"];
-    assert_eq!(story(&outcome.record), expected);
+    assert_eq!(story(&outcome.record()), expected);
 }
 
 #[tokio::test]

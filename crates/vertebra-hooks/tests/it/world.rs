@@ -183,7 +183,7 @@ pub(crate) struct Fired {
 
 impl Fired {
     pub(crate) fn story(&self) -> Vec<String> {
-        story(&self.outcome.record)
+        story(&self.outcome.record())
     }
 }
 

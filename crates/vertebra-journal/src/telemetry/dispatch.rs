@@ -58,9 +58,9 @@ fn event(trace: &Trace, ended: SystemTime) -> Event {
         KeyValue::new(names::HOOK, trace.hook.clone()),
         KeyValue::new(names::ROLE, trace.role.to_string()),
         KeyValue::new(names::RAN, words::ran(&trace.ran)),
-        KeyValue::new(names::SECONDS, trace.took.as_secs_f64()),
         KeyValue::new(names::CHANGED, !trace.changes.is_empty()),
     ];
+    about.extend(trace.took.map(|took| KeyValue::new(names::SECONDS, took.as_secs_f64())));
     if trace.shadow {
         about.push(KeyValue::new(names::SHADOW, true));
     }

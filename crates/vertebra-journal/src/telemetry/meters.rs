@@ -102,7 +102,9 @@ impl Meters {
             about.extend(failure.map(|failure| KeyValue::new(names::ERROR, failure)));
             about
         };
-        self.hook.record(trace.took.as_secs_f64(), &about(None));
+        if let Some(took) = trace.took {
+            self.hook.record(took.as_secs_f64(), &about(None));
+        }
         self.verdicts.add(1, &about(Some((names::VERDICT, words::of(verdict).into()))));
     }
 

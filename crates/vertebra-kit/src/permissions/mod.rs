@@ -322,7 +322,7 @@ impl Guard<BeforeToolUse> for Judge {
         let (told, _) = self.judge(cx, Look::Again).await?;
         match told.effect {
             Some(Effect::Deny) => deny(told.reason),
-            Some(Effect::Ask) if told.is_open_question() && allowed_by_another(cx.record()) => proceed(),
+            Some(Effect::Ask) if told.is_open_question() && allowed_by_another(&cx.record().to_record()) => proceed(),
             Some(Effect::Ask) => ask(told.reason),
             Some(Effect::Allow) if told.needs_sandbox && !bash::is_sandbox_required(cx.state(), &cx.call.call_id) => {
                 ask("the sandbox could not be made a condition of this command")

@@ -136,7 +136,7 @@ impl Capability for ResponseCache {
         .priority(1)
         .fail_open();
         kit.watch(AfterInference, async move |cx| {
-            if cx.record().verdict == Kind::Retry {
+            if cx.record().verdict() == Kind::Retry {
                 let key = self.key(cx.scope(), &cx.request)?;
                 self.store().remove(&key);
             }

@@ -40,7 +40,7 @@ pub(crate) async fn delegate(
         let fired = parent.fire(SubagentStart, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = fired?;
         if let Refusable::Deny { reason } = outcome.verdict() {
-            let by = outcome.record.decided_by.unwrap_or_default();
+            let by = outcome.decided_by().cloned().unwrap_or_default();
             return Err(ToolError::new(format!("blocked by {by}: {reason}")));
         }
         event

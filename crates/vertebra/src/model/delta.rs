@@ -188,10 +188,10 @@ impl<'a> Deltas<'a> {
             Ok(outcome) => outcome,
             Err(interrupt) => return self.end(Ended::Interrupted(interrupt)),
         };
-        let by = || outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
-        let (shown, held) = match outcome.record.verdict {
+        let by = || outcome.decided_by().map_or("a hook", |by| by).to_owned();
+        let (shown, held) = match outcome.kind() {
             Kind::Halt => {
-                let (by, reason) = (by(), outcome.record.reason.unwrap_or_default());
+                let (by, reason) = (by(), outcome.reason().unwrap_or_default().to_owned());
                 return self.end(Ended::Halted { by, reason });
             }
             Kind::Hold => (String::new(), event.text + &event.kept),

@@ -110,8 +110,8 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
 
 /// A refusal, in words that tell an opinion from a crash.
 fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Next<Admitted> {
-    let by = outcome.record.decided_by.clone().unwrap_or_default();
-    let reason = if outcome.record.decided_by_failure() {
+    let by = outcome.decided_by().cloned().unwrap_or_default();
+    let reason = if outcome.decided_by_failure() {
         format!("blocked: hook {reason}")
     } else {
         format!("blocked by {by}: {reason}")
@@ -142,7 +142,7 @@ async fn put_question(
     reason: String,
     checked: &Checked,
 ) -> Result<Answer, Interrupted> {
-    let decided_by = outcome.record.decided_by.clone().filter(|_| outcome.record.verdict == Kind::Ask);
+    let decided_by = outcome.decided_by().cloned().filter(|_| outcome.kind() == Kind::Ask);
     let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
     let at = run.at(PermissionRequest::NAME);
     let mut event = PermissionAsked { at, call: asked.call.clone(), reason, asked_by };
@@ -152,7 +152,7 @@ async fn put_question(
         PermissionVerdict::Allow if checked.ask.is_some() => {}
         PermissionVerdict::Allow => return Ok(Answer::Yes),
         PermissionVerdict::Deny { reason } => {
-            let by = answered.record.decided_by.unwrap_or_default();
+            let by = answered.decided_by().cloned().unwrap_or_default();
             return Ok(Answer::No { reason: format!("blocked by {by}: {reason}"), by });
         }
         PermissionVerdict::Proceed | PermissionVerdict::Skip => {}

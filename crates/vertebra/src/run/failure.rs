@@ -19,7 +19,7 @@ impl Loop {
         if self.run.control().is_suspended() {
             return Some(self.run.control().interrupted().into());
         }
-        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
+        let by = outcome.decided_by().map_or("a hook", |by| by).to_owned();
         match outcome.verdict() {
             // Nothing goes on unrecorded, whatever a hook says.
             ErrorVerdict::Recover { with } if error.class() != ErrorClass::Journal => {

@@ -356,21 +356,26 @@ impl Run {
         if let Some(outcome) = self.recall(event, state) {
             return Ok(outcome);
         }
-        let dispatch = self.inner.identity.hooks.dispatch(point, Frame { event, state, scope: self, retries });
-        let outcome = match leave {
-            Leave::OnCancel => self.control().unless_cancelled(dispatch).await?,
-            Leave::OnceBegun => self.control().until_cancelled(dispatch).await?,
-            Leave::Never => dispatch.await,
+        let outcome = {
+            // Stays where it is: it has room for all that a dispatch needs, and would be copied as a whole.
+            let dispatch =
+                pin!(self.inner.identity.hooks.dispatch(point, Frame { event, state, scope: self, retries }));
+            match leave {
+                Leave::OnCancel => self.control().unless_cancelled(dispatch).await?,
+                Leave::OnceBegun => self.control().until_cancelled(dispatch).await?,
+                Leave::Never => dispatch.await,
+            }
         };
-        if !outcome.record.hooks.is_empty() {
+        if !outcome.is_empty() {
+            let record = outcome.record();
             self.tell(|| News::Hooks {
-                record: outcome.record.clone(),
+                record: record.clone(),
                 subject: subject(event),
                 call_id: event.call_id().cloned(),
             });
             let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
             let left = recorder::left_by(&outcome, event, state);
-            self.write(What::Dispatched { event_id, call_id, record: outcome.record.clone(), left }).await?;
+            self.write(What::Dispatched { event_id, call_id, record, left }).await?;
         }
         Ok(outcome)
     }

@@ -78,7 +78,7 @@ pub(crate) async fn take(
     let mut event = PromptSubmitted { at: run.at(PromptSubmit::NAME), prompt: text, images, context: Vec::new() };
     let outcome = run.fire(PromptSubmit, &mut event, state, Retries::Allowed, Leave::OnCancel).await?;
     if let Refusable::Deny { reason } = outcome.verdict() {
-        let by = outcome.record.decided_by.unwrap_or_default();
+        let by = outcome.decided_by().cloned().unwrap_or_default();
         return Ok(Err(Stop::soft(StopReason::Requested, &*by, format!("the prompt was denied: {reason}"))));
     }
     let picture_bytes: usize = event.images.iter().map(|image| image.data.len()).sum();

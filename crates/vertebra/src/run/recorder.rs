@@ -190,16 +190,16 @@ pub(crate) fn left_by<P>(outcome: &Outcome<P>, event: &P::Event, state: &AgentSt
 where
     P: Point<State = AgentState, Event: Located>,
 {
-    if outcome.rulings.is_empty() && !outcome.event_changed && outcome.state_before.is_none() {
+    if outcome.rulings().is_empty() && !outcome.event_changed() && outcome.state_before().is_none() {
         return None;
     }
-    let rulings = outcome.rulings.iter().filter_map(|ruling| {
+    let rulings = outcome.rulings().iter().filter_map(|ruling| {
         let verdict = serde_json::to_value(&ruling.verdict).ok()?;
         Some((ruling.by.clone(), verdict))
     });
     Some(Box::new(Left {
         rulings: rulings.collect(),
-        event: outcome.event_changed.then(|| event.left()).flatten(),
-        state: outcome.state_before.as_ref().map(|before| StateChange::between(before, state)),
+        event: outcome.event_changed().then(|| event.left()).flatten(),
+        state: outcome.state_before().map(|before| StateChange::between(before, state)),
     }))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
+use vertebra_hooks::{Frame, Hooks, Outcome, Point, Record, Retries};
 
 use crate::{
     Agent, AgentState, Alone, Run, RunInfo,
@@ -15,8 +15,10 @@ pub struct Fired<P: Point> {
     pub event: P::Event,
     /// The state as hooks left it.
     pub state: P::State,
-    /// The verdicts and the record.
+    /// The verdicts.
     pub outcome: Outcome<P>,
+    /// What happened.
+    pub record: Record,
 }
 
 impl<P: Point> Fired<P> {
@@ -27,7 +29,7 @@ impl<P: Point> Fired<P> {
 
     /// The hooks that matched, in order.
     pub fn order(&self) -> Vec<&str> {
-        self.outcome.record.hooks.iter().map(|trace| &*trace.hook).collect()
+        self.record.hooks.iter().map(|trace| &*trace.hook).collect()
     }
 
     /// What was changed, and by whom: `add-timeout: /args/timeout = 30000`.
@@ -36,7 +38,7 @@ impl<P: Point> Fired<P> {
             Some(after) => format!("{hook}: {} = {after}", change.path),
             None => format!("{hook}: {} removed", change.path),
         };
-        self.outcome.record.changes().map(describe).collect()
+        self.record.changes().map(describe).collect()
     }
 }
 
@@ -62,7 +64,7 @@ pub async fn fire_with<P: Point<State = AgentState>>(
     let run = scope(hooks);
     let frame = Frame { event: &mut event, state: &mut state, scope: &run, retries: Retries::Allowed };
     let outcome = hooks.dispatch(point, frame).await;
-    Fired { event, state, outcome }
+    Fired { event, state, record: outcome.record(), outcome }
 }
 
 /// A run that nothing happens in: what hooks fired alone reach through their context.

@@ -88,7 +88,7 @@ impl<P: Point> Watch<P> for Everything {
         let event = serde_json::to_value(&**cx)?;
         let back: P::Event = serde_json::from_value(event.clone())?;
         let survives_the_wire = serde_json::to_value(&back)? == event;
-        let sighting = Sighting { point: P::NAME, event, verdict: cx.record().verdict, survives_the_wire };
+        let sighting = Sighting { point: P::NAME, event, verdict: cx.record().verdict(), survives_the_wire };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(sighting);
         Ok(())
     }

@@ -8,7 +8,6 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
-use vertebra::account;
 
 use crate::{
     claude::{
@@ -52,12 +51,10 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Tells the record, if there is anything to tell.
-    pub(super) fn to_record(&self) {
+    /// What the record is told, if there is anything to tell.
+    pub(super) fn account(&self) -> Option<Value> {
         let Self { ran, warnings } = self;
-        if !ran.is_empty() || !warnings.is_empty() {
-            account(json!({ "ran": ran, "warnings": warnings }));
-        }
+        (!ran.is_empty() || !warnings.is_empty()).then(|| json!({ "ran": ran, "warnings": warnings }))
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use vertebra::{
     AgentState, At, BoxFuture, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _,
-    Run, SessionStart, Stop, StopReason, account,
+    Run, SessionStart, Stop, StopReason,
 };
 use vertebra_kit::{
     bash::CWD,
@@ -116,6 +116,7 @@ trait AnyCx: Send {
     fn state_mut(&mut self) -> &mut AgentState;
     fn run(&self) -> &Run;
     fn point(&self) -> &'static str;
+    fn account(&self, told: Value);
 }
 
 impl<P: Outside> AnyCx for Cx<'_, P> {
@@ -133,6 +134,10 @@ impl<P: Outside> AnyCx for Cx<'_, P> {
 
     fn point(&self) -> &'static str {
         P::NAME
+    }
+
+    fn account(&self, told: Value) {
+        Cx::account(self, told);
     }
 }
 
@@ -191,7 +196,7 @@ impl Place {
                 }
                 judged.push(judgement);
             }
-            account(json!({ "changes": judged }));
+            cx.account(json!({ "changes": judged }));
             let bare = old.bare_session();
             let session = Session { seals: seals.unwrap_or_else(|| bare.seals.clone()), ..bare.clone() };
             let hooks = Hooks::new(settings, session);
@@ -254,7 +259,7 @@ impl Place {
         let Told { ran, warnings } = self.beside.tell(&at.run.session_id);
         judgement.ran.extend(ran);
         judgement.warnings.extend(warnings);
-        account(serde_json::to_value(&judgement)?);
+        cx.account(serde_json::to_value(&judgement)?);
         for text in judgement.warnings.iter().chain(&judgement.user_sees) {
             if cx.point() == SessionStart::NAME {
                 // Nobody follows a session before its first run.
@@ -269,7 +274,9 @@ impl Place {
     /// Tells the record and people of what ended beside the agent, where no event does it.
     async fn tell_of_beside(&self, cx: &mut dyn AnyCx, at: &At) {
         let told = self.beside.tell(&at.run.session_id);
-        told.to_record();
+        if let Some(account) = told.account() {
+            cx.account(account);
+        }
         for text in &told.warnings {
             tell(cx, "beside", text).await;
         }

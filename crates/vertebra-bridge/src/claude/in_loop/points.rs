@@ -97,7 +97,9 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
     .no_timeout();
     let ending = place.clone();
     kit.on(SessionEnd, async move |cx| {
-        ending.beside.end(&cx.at.run.session_id).to_record();
+        if let Some(account) = ending.beside.end(&cx.at.run.session_id).account() {
+            cx.account(account);
+        }
         proceed()
     })
     .named("claude-code/beside")

@@ -97,7 +97,7 @@ async fn the_record_tells_how_handlers_ended_and_stays_small_however_much_they_w
     let seen = told.clone();
     let mut builder = agent(&world, &model);
     builder.watch(BeforeToolUse, async move |cx| {
-        keep(&seen, cx.record());
+        keep(&seen, &cx.record().to_record());
         Ok(())
     });
     run(builder.tool(RecordingTool::new("bash"))).await;
@@ -398,11 +398,11 @@ async fn how_a_handler_beside_the_agent_ended_is_told_to_people_and_to_the_recor
     // Whichever dispatch comes first after its end has it.
     let (after, before) = (accounts.clone(), accounts.clone());
     builder.watch(AfterToolUse, async move |cx| {
-        keep(&after, cx.record());
+        keep(&after, &cx.record().to_record());
         Ok(())
     });
     builder.watch(BeforeStep, async move |cx| {
-        keep(&before, cx.record());
+        keep(&before, &cx.record().to_record());
         Ok(())
     });
     run(&mut builder).await;
@@ -421,7 +421,7 @@ async fn a_handler_beside_the_agent_that_is_ended_with_the_session_is_in_the_rec
     let seen = accounts.clone();
     let mut builder = agent(&world, &model);
     builder.tool(RecordingTool::new("bash")).watch(SessionEnd, async move |cx| {
-        keep(&seen, cx.record());
+        keep(&seen, &cx.record().to_record());
         Ok(())
     });
     let mut session = builder.build().expect("an agent").session().await;

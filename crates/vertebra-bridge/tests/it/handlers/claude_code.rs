@@ -64,7 +64,7 @@ async fn what_a_script_says_of_a_prompt_or_a_result_reaches_the_model() {
 async fn a_failure_is_a_failure_under_the_policy_of_its_hook() {
     for line in ["echo broken >&2; exit 1", "kill -9 $$", "echo '{\"decision\": \"maybe\"}'"] {
         let fired = hooked(BeforeToolUse, line, edit()).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{line}: {fired}");
+        assert!(fired.record.decided_by_failure(), "{line}: {fired}");
     }
 }
 

@@ -24,7 +24,7 @@ esac
 async fn exit_code_two_refuses_with_the_error_output_as_the_reason() {
     let fired = Project::new().guards(&line("echo nothing; echo 'not today' >&2; exit 2")).await;
     assert_eq!(fired.to_string(), "denied by outside: not today");
-    assert!(!fired.outcome.record.decided_by_failure(), "an opinion is no failure");
+    assert!(!fired.record.decided_by_failure(), "an opinion is no failure");
     let fired = Project::new().guards(&line("exit 2")).await;
     assert_eq!(fired.to_string(), "denied by outside: no reason was given");
 }
@@ -33,7 +33,7 @@ async fn exit_code_two_refuses_with_the_error_output_as_the_reason() {
 async fn of_a_reason_that_nobody_would_read_the_beginning_is_told_and_where_the_rest_is() {
     let fired =
         Project::new().guards(&line("printf 'no: ' >&2; head -c 900000 /dev/zero | tr '\\0' x >&2; exit 2")).await;
-    let reason = fired.outcome.record.reason.clone().unwrap_or_default();
+    let reason = fired.record.reason.clone().unwrap_or_default();
     assert!(reason.starts_with("no: xxx") && reason.len() < 3000, "{} bytes", reason.len());
     let file =
         reason.rsplit_once("the whole text is in ").and_then(|(_, rest)| rest.strip_suffix(')')).expect("a file");
@@ -51,8 +51,7 @@ async fn exit_code_two_refuses_the_end_of_a_run_and_is_a_failure_where_nothing_c
     let mut set = HookSet::new();
     set.add_hook(AfterToolUse, External::new(project.build(&line("exit 2")), LONG)).named("outside").fail_open();
     let fired = fire(&Hooks::new(set).expect("hooks"), AfterToolUse, used("bash", json!({}), "done")).await;
-    let failures: Vec<String> =
-        fired.outcome.record.failures().map(|(hook, failure)| format!("{hook}: {failure}")).collect();
+    let failures: Vec<String> = fired.record.failures().map(|(hook, failure)| format!("{hook}: {failure}")).collect();
     assert_eq!(failures.len(), 1);
     assert!(failures[0].ends_with("nothing can be refused at AfterToolUse"), "{failures:?}");
 }
@@ -72,7 +71,7 @@ async fn a_hook_may_change_what_the_point_lets_it_and_a_guard_may_not() {
     let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", json!({ "command": "ls" }))).await;
     assert_eq!(fired.changes(), ["outside: /args/command = \"ls -l\""]);
     let fired = project.guards(&run).await;
-    assert!(fired.outcome.record.decided_by_failure(), "{fired}");
+    assert!(fired.record.decided_by_failure(), "{fired}");
     assert!(fired.to_string().contains("a guard cannot change anything"), "{fired}");
 }
 
@@ -80,7 +79,7 @@ async fn a_hook_may_change_what_the_point_lets_it_and_a_guard_may_not() {
 async fn a_command_gets_a_short_list_of_variables_and_what_its_hook_names() {
     let project = Project::new();
     let print = "env | cut -d= -f1 | sort | tr '\\n' ' ' >&2; exit 2";
-    let names = |fired: &Fired<BeforeToolUse>| fired.outcome.record.reason.clone().unwrap_or_default();
+    let names = |fired: &Fired<BeforeToolUse>| fired.record.reason.clone().unwrap_or_default();
     let said = names(&project.guards(&line(print)).await);
     // The shell itself sets `PWD`, and some shells a few more.
     for name in ["PATH", "LC_ALL", "VERTEBRA_PROJECT_DIR", "VERTEBRA_POINT", "VERTEBRA_SESSION_ID"] {

@@ -40,7 +40,7 @@ async fn check(project: &Project, fault: Fault) {
         let fired = project.guards_with(&handler, policy, fault.limit, json!({ "command": "ls" })).await;
         let shown = handler.shown();
         assert!(fault.limit == LONG || began.elapsed() < SLACK * fault.limit, "{shown}: {:?}", began.elapsed());
-        let record = &fired.outcome.record;
+        let record = &fired.record;
         assert_eq!(record.verdict, verdict, "{shown}: {fired}");
         let failures: Vec<String> = record.failures().map(|(_, failure)| failure.to_string()).collect();
         assert_eq!(failures.len(), 1, "{shown}: told apart from an opinion");
@@ -204,6 +204,6 @@ async fn a_hook_that_gives_up_before_its_handler_ends_what_that_started() {
     let mut set = HookSet::new();
     set.add_guard(BeforeToolUse, External::new(handler, LONG)).named("outside").timeout(SHORT);
     let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", json!({}))).await;
-    assert!(fired.outcome.record.decided_by_failure(), "{fired}");
+    assert!(fired.record.decided_by_failure(), "{fired}");
     project.nobody_left().await;
 }

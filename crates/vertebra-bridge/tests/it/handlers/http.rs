@@ -112,7 +112,7 @@ async fn a_server_that_stalls_is_given_up_wherever_it_does() {
     ];
     for beginning in beginnings {
         let (fired, _) = asked(Then::Stall(beginning), Duration::from_millis(300)).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{beginning}: {fired}");
+        assert!(fired.record.decided_by_failure(), "{beginning}: {fired}");
         assert_eq!(account(&fired)["end"], "timed_out", "{beginning}");
     }
 }
@@ -122,7 +122,7 @@ async fn a_redirect_is_not_followed_and_told_as_such() {
     let elsewhere =
         "HTTP/1.1 307 Temporary Redirect\r\nlocation: https://elsewhere.example/\r\ncontent-length: 0\r\n\r\n";
     let (fired, mut server) = asked(Then::Say(elsewhere), LONG).await;
-    assert!(fired.outcome.record.decided_by_failure());
+    assert!(fired.record.decided_by_failure());
     assert!(fired.to_string().contains("it redirects to https://elsewhere.example/, which is not followed"), "{fired}");
     server.requests.recv().await.expect("the first request");
     assert!(server.requests.try_recv().is_err(), "there is no second one");
@@ -132,14 +132,14 @@ async fn a_redirect_is_not_followed_and_told_as_such() {
 async fn an_endless_answer_is_read_up_to_its_limit() {
     // The head again and again is the body, which ends with the connection, and that never does.
     let (fired, _) = asked(Then::Flood("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"), LONG).await;
-    assert!(fired.outcome.record.decided_by_failure());
+    assert!(fired.record.decided_by_failure());
     assert_eq!((&account(&fired)["end"], &account(&fired)["limit"]), (&json!("too_large"), &json!(1024 * 1024)));
 }
 
 #[tokio::test]
 async fn an_endless_head_is_not_read_for_ever() {
     let (fired, _) = asked(Then::Flood("x-more: and more\r\n"), LONG).await;
-    assert!(fired.outcome.record.decided_by_failure());
+    assert!(fired.record.decided_by_failure());
     assert_eq!(account(&fired)["end"], "failed");
 }
 
@@ -154,7 +154,7 @@ async fn what_is_no_answer_is_a_failure() {
     ];
     for (answer, end, says) in cases {
         let (fired, _) = asked(Then::Say(answer), LONG).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{answer}: {fired}");
+        assert!(fired.record.decided_by_failure(), "{answer}: {fired}");
         assert_eq!(account(&fired)["end"], end, "{answer}");
         assert!(fired.to_string().contains(says), "{answer}: {fired}");
     }
@@ -178,7 +178,7 @@ async fn without_tls_on_the_other_side_nothing_is_sent() {
     let (project, mut server) = (Project::new(), server(Then::Say("HTTP/1.1 200 OK\r\n\r\n")).await);
     let handler = project.build(&post(format!("https://127.0.0.1:{}/", server.port), true));
     let fired = project.guards_with(&handler, FailurePolicy::Closed, Duration::from_secs(5), json!({})).await;
-    assert!(fired.outcome.record.decided_by_failure(), "{fired}");
+    assert!(fired.record.decided_by_failure(), "{fired}");
     if let Ok(read) = server.requests.try_recv() {
         assert!(!read.contains("s3cret") && !read.contains("BeforeToolUse"), "{read}");
     }

@@ -54,7 +54,7 @@ async fn what_is_not_there_or_does_not_answer_is_a_failure() {
         let handler = project.build(&run);
         let limit = Duration::from_millis(300);
         let fired = project.guards_with(&handler, FailurePolicy::Closed, limit, json!({ "command": "ls" })).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{fired}");
+        assert!(fired.record.decided_by_failure(), "{fired}");
         assert!(fired.to_string().contains(says), "{fired}");
     }
 }

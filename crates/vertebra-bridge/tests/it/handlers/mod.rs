@@ -155,5 +155,5 @@ fn what_the_page_shows_can_be_written_like_that() {
 
 /// What the record tells of the exchange.
 fn account<P: Point>(fired: &Fired<P>) -> &Value {
-    fired.outcome.record.hooks[0].account.as_deref().expect("an account")
+    fired.record.hooks[0].account.as_deref().expect("an account")
 }

@@ -66,7 +66,7 @@ async fn a_module_has_no_more_fuel_memory_and_time_than_it_is_given() {
     for (text, fuel, limit, end, says) in cases {
         let handler = project.build(&module(&project, text, fuel));
         let fired = project.guards_with(&handler, FailurePolicy::Closed, limit, json!({})).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{text}: {fired}");
+        assert!(fired.record.decided_by_failure(), "{text}: {fired}");
         assert_eq!(account(&fired)["end"], end, "{text}: {}", account(&fired));
         assert!(fired.to_string().contains(says), "{text}: {fired}");
     }

@@ -57,7 +57,7 @@ async fn a_worker_that_crashes_in_the_middle_fails_whoever_waits_and_is_started_
     );
     let (one, two) = tokio::join!(fired(&project, &handler, LONG), fired(&project, &handler, LONG));
     for fired in [one, two] {
-        assert!(fired.outcome.record.decided_by_failure());
+        assert!(fired.record.decided_by_failure());
         let account = account(&fired);
         let message = account["message"].as_str().expect("a message");
         assert_eq!(
@@ -111,7 +111,7 @@ async fn a_worker_that_breaks_the_rules_is_ended_and_told_why() {
     for (script, says) in rules {
         let project = Project::new();
         let fired = fired(&project, &worker(&project, script), LONG).await;
-        assert!(fired.outcome.record.decided_by_failure(), "{script}: {fired}");
+        assert!(fired.record.decided_by_failure(), "{script}: {fired}");
         assert!(fired.to_string().contains(&format!("the worker wrote {says}, and was ended")), "{script}: {fired}");
         project.nobody_left().await;
     }
@@ -122,7 +122,7 @@ async fn an_answer_that_the_point_cannot_honour_fails_its_event_and_no_other() {
     let project = Project::new();
     let handler =
         worker(&project, "next; echo \"{\\\"id\\\":$id,\\\"verdict\\\":\\\"maybe\\\"}\"; next; deny still; next");
-    assert!(fired(&project, &handler, LONG).await.outcome.record.decided_by_failure());
+    assert!(fired(&project, &handler, LONG).await.record.decided_by_failure());
     assert_eq!(fired(&project, &handler, LONG).await.to_string(), "denied by outside: still");
     assert_eq!(project.pids().await.len(), 1);
 }
@@ -135,7 +135,7 @@ async fn a_worker_that_does_not_read_holds_nobody_up() {
     let ask = || project.guards_with(&handler, FailurePolicy::Closed, Duration::from_millis(300), args.clone());
     let (one, two, three) = tokio::join!(ask(), ask(), ask());
     for fired in [one, two, three] {
-        assert!(fired.outcome.record.decided_by_failure(), "{fired}");
+        assert!(fired.record.decided_by_failure(), "{fired}");
     }
     project.nobody_left().await;
 }

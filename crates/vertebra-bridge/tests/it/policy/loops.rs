@@ -75,7 +75,7 @@ async fn a_shadow_is_in_the_record_with_its_file_and_line_and_decides_nothing() 
     let seen = records.clone();
     let mut builder = agent(model, &tool, &policy(&[(Level::User, text)]));
     builder.watch(vertebra::BeforeToolUse, async move |cx| {
-        seen.lock().expect("nobody panics").extend(cx.record().hooks.clone());
+        seen.lock().expect("nobody panics").extend(cx.record().to_record().hooks);
         Ok(())
     });
     let report = builder.build().expect("an agent").run("go").await.expect("a run");

@@ -72,13 +72,14 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
         let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::read(&sample)) else { continue };
         let trial = policy.fire(&sample).await;
         for trace in &trial.record.hooks {
-            let took = text::duration(trace.took);
+            let waited = trace.took.unwrap_or_default();
+            let took = text::duration(waited);
             findings.push(match &trace.ran {
                 Ran::Failed { failure, .. } => {
                     let found = format!("with a sample event it {failure}");
                     Finding::broken(what.clone(), found, "see its output with `vertebra hooks explain EVENT.json`")
                 }
-                _ if trace.took >= SLOW => {
+                _ if waited >= SLOW => {
                     let found = format!("took {took} with a sample event, and each event waits for it");
                     Finding::lacking(
                         what.clone(),

@@ -319,7 +319,7 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
     });
     let told = trace.clone();
     builder.watch(SubagentStart, async move |cx| {
-        if cx.record().verdict != Kind::Deny {
+        if cx.record().verdict() != Kind::Deny {
             told.add(Event::ChildStarted { run: cx.at.run.run_id.to_string() });
         }
         Ok(())

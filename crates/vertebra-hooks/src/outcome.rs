@@ -1,0 +1,135 @@
+//! What a dispatch came to.
+
+use std::{fmt, sync::Arc};
+
+use arc_swap::Guard;
+
+use crate::{
+    Kind, Name, Point, Record, RecordView, Verdict,
+    log::{Log, SoFar},
+    registry::Snapshot,
+};
+
+/// A verdict with its author.
+#[derive(Debug, Clone)]
+pub struct Ruling<V> {
+    /// Who gave it.
+    pub by: Name,
+    /// What they said.
+    pub verdict: V,
+}
+
+/// What a dispatch came to. One word, because every `await` on its way copies it.
+pub struct Outcome<P: Point>(Option<Box<Finished<P>>>);
+
+/// Holds on to the table of the dispatch, so that names are read from it when somebody asks, and not before.
+pub(crate) struct Finished<P: Point> {
+    pub(crate) held: Guard<Arc<Snapshot>>,
+    /// Where in it the table is.
+    pub(crate) at: usize,
+    pub(crate) log: Log<P>,
+}
+
+impl<P: Point> Finished<P> {
+    fn record(&self) -> RecordView<'_, P> {
+        // A dispatch that happened before has no table: its record says all.
+        let infos = self.held.table::<P>(self.at).map_or(&[][..], |table| &table.infos);
+        RecordView { so_far: SoFar { infos, log: &self.log, upto: u32::MAX, is_decided: true }, now: None }
+    }
+}
+
+impl<P: Point> Outcome<P> {
+    /// Nobody listens.
+    #[inline]
+    pub(crate) fn nothing() -> Self {
+        Self(None)
+    }
+
+    #[inline]
+    pub(crate) fn of(finished: Box<Finished<P>>) -> Self {
+        Self(Some(finished))
+    }
+
+    /// What came of a dispatch that happened before: event and state are what it left.
+    pub fn recorded(rulings: Vec<Ruling<P::Verdict>>, record: Record) -> Self {
+        let held = Guard::from_inner(Arc::default());
+        Self(Some(Box::new(Finished { held, at: 0, log: Log::recorded(rulings, record) })))
+    }
+
+    /// Whether no hook matched.
+    pub fn is_empty(&self) -> bool {
+        self.log().is_none_or(Log::is_empty)
+    }
+
+    /// Every verdict that was more than going on, in order.
+    pub fn rulings(&self) -> &[Ruling<P::Verdict>] {
+        self.log().map_or(&[], Log::rulings)
+    }
+
+    /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
+    pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
+        self.log()?.decision()
+    }
+
+    /// The decision's verdict, to match on.
+    pub fn verdict(&self) -> P::Verdict {
+        self.decision().map_or_else(P::Verdict::proceed, |ruling| ruling.verdict.clone())
+    }
+
+    /// What the decision's verdict is.
+    pub fn kind(&self) -> Kind {
+        self.decision().map_or(Kind::Proceed, |ruling| ruling.verdict.kind())
+    }
+
+    /// Whose verdict decided.
+    pub fn decided_by(&self) -> Option<&Name> {
+        self.decision().map(|ruling| &ruling.by)
+    }
+
+    /// The reason they gave.
+    pub fn reason(&self) -> Option<&str> {
+        self.decision()?.verdict.reason()
+    }
+
+    /// Whether the decision was a failure that failed closed, and not an opinion.
+    pub fn decided_by_failure(&self) -> bool {
+        self.0.as_ref().is_some_and(|finished| finished.record().decided_by_failure())
+    }
+
+    /// All rulings of one kind, in order.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Ruling<P::Verdict>> {
+        self.rulings().iter().filter(move |ruling| ruling.verdict.kind() == kind)
+    }
+
+    /// Whether hooks wrote to the event.
+    pub fn event_changed(&self) -> bool {
+        self.log().is_some_and(Log::event_changed)
+    }
+
+    /// The state before the first hook that wrote to it.
+    pub fn state_before(&self) -> Option<&P::State> {
+        self.log()?.state_before()
+    }
+
+    /// What happened, in full. It is made anew each time somebody asks: ask once.
+    pub fn record(&self) -> Record {
+        self.0.as_ref().map_or_else(|| Record::new(P::NAME), |finished| finished.record().to_record())
+    }
+
+    fn log(&self) -> Option<&Log<P>> {
+        self.0.as_ref().map(|finished| &finished.log)
+    }
+}
+
+/// The decision in words.
+impl<P: Point> fmt::Display for Outcome<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::record::decision(f, self.kind(), self.decided_by(), self.reason())
+    }
+}
+
+impl<P: Point> fmt::Debug for Outcome<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outcome").field("rulings", &self.rulings()).field("record", &self.record()).finish()
+    }
+}

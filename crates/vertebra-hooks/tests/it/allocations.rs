@@ -1,0 +1,80 @@
+//! How often a dispatch asks for memory, and how much room it takes: what a clock would tell much later.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use vertebra_hooks::{Attach, Frame, HookSet, Hooks, MatchCall, Outcome, Retries, deny, proceed};
+
+use crate::world::{Calling, Desk, call, hooks};
+
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+fn allocations(hooks: &Hooks) -> u64 {
+    let (mut event, mut state) = (call("bash"), Desk::default());
+    let mut once = || {
+        let frame = Frame { event: &mut event, state: &mut state, scope: &"somebody", retries: Retries::Allowed };
+        drop(at_once(hooks.dispatch(Calling, frame)));
+    };
+    once();
+    allocation_counter::measure(once).count_total
+}
+
+/// Hooks that capture something and look at the event, as real ones do.
+fn looking(count: usize) -> HookSet {
+    let word: Arc<str> = "rm".into();
+    let mut set = HookSet::new();
+    for _ in 0..count {
+        let word = word.clone();
+        set.on(Calling, async move |cx| if *cx.tool == *word { deny("no") } else { proceed() });
+    }
+    set
+}
+
+#[test]
+fn a_dispatch_allocates_nothing_for_nobody_and_once_for_any_number_of_hooks() {
+    let counts = [0, 1, 10, 16].map(|count| allocations(&hooks(looking(count))));
+    assert_eq!(counts, [0, 1, 1, 1]);
+}
+
+#[test]
+fn guards_and_watches_allocate_nothing_of_their_own() {
+    let mut set = looking(4);
+    for _ in 0..3 {
+        set.guard(Calling, async |_| proceed());
+        set.watch(Calling, async |_| Ok(()));
+    }
+    assert_eq!(allocations(&hooks(set)), 1);
+}
+
+#[test]
+fn hooks_chosen_by_the_name_of_a_tool_allocate_nothing_of_their_own() {
+    let mut set = looking(4);
+    for tool in ["bash", "edit", "write"] {
+        set.on(Calling.tool(tool), async |_| proceed());
+    }
+    assert_eq!(allocations(&hooks(set)), 1);
+}
+
+#[test]
+fn a_child_allocates_no_more_than_its_parent() {
+    let counts = [0, 1, 10].map(|count| allocations(&hooks(looking(count)).child().child()));
+    assert_eq!(counts, [0, 1, 1]);
+}
+
+#[test]
+fn an_outcome_is_one_word_and_a_dispatch_no_larger_than_it_need_be() {
+    let (hooks, mut event, mut state) = (hooks(looking(1)), call("ls"), Desk::default());
+    let frame = Frame { event: &mut event, state: &mut state, scope: &"somebody", retries: Retries::Allowed };
+    let dispatch = hooks.dispatch(Calling, frame);
+    assert_eq!(size_of::<Outcome<Calling>>(), size_of::<usize>());
+    assert!(size_of_val(&dispatch) <= 896, "{}", size_of_val(&dispatch));
+}
