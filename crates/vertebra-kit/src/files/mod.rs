@@ -243,43 +243,7 @@ impl Capability for Files {
             .tool(FileTool::new(list, &access, list::list_dir, list::look))
             .tool(FileTool::new(search, &access, search::search_files, search::look))
             .tool(FileTool::new(grep.read_only(), &access, grep::grep, grep::look));
-        let respelled = |asked: &ToolAsked| {
-            let args = &asked.call.args;
-            asked.call.malformed.is_none() && SPELLINGS.iter().any(|(other, name)| is_respelled(args, other, name))
-        };
-        kit.on(BeforeToolUse.tool("read_file|write_file|edit_file").when(respelled), async |cx| {
-            let args = cx.args_mut();
-            for (other, name) in SPELLINGS {
-                if is_respelled(args, other, name)
-                    && let Some(value) = args.remove(other)
-                {
-                    args.set(*name, value);
-                }
-            }
-            proceed()
-        })
-        .named("files/arguments")
-        .priority(-2000);
-        // Relative paths begin where those of commands do. Rules and guards then judge the path that is opened.
-        kit.on(BeforeToolUse.tool("read_file|write_file|edit_file|list_dir|search_files|grep"), async |cx| {
-            let needs_path = matches!(&*cx.tool, "read_file" | "write_file" | "edit_file");
-            let path = cx.args.text("path").or((!needs_path && cx.args.get("path").is_none()).then_some("."));
-            let path = path.and_then(|path| from_shell(cx.state(), &cx.at.run.working_directory, path));
-            if let Some(path) = path.filter(|_| cx.malformed.is_none()) {
-                cx.args_mut().set("path", path);
-            }
-            proceed()
-        })
-        .named("files/folder")
-        .priority(-1900);
-        // Guards match by path: where a search begins must be there for them to see.
-        kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
-            if cx.malformed.is_none() && cx.args.get("path").is_none() {
-                cx.args_mut().set("path", ".");
-            }
-            proceed()
-        })
-        .named("files/here");
+        complete_arguments(kit);
         if self.read_only {
             return;
         }
@@ -339,6 +303,47 @@ impl Capability for Files {
             .reach(Reach::Own);
         }
     }
+}
+
+/// Puts the arguments of calls in the form that rules and guards judge and the tools use.
+fn complete_arguments(kit: &mut Kit) {
+    let respelled = |asked: &ToolAsked| {
+        let args = &asked.call.args;
+        asked.call.malformed.is_none() && SPELLINGS.iter().any(|(other, name)| is_respelled(args, other, name))
+    };
+    kit.on(BeforeToolUse.tool("read_file|write_file|edit_file").when(respelled), async |cx| {
+        let args = cx.args_mut();
+        for (other, name) in SPELLINGS {
+            if is_respelled(args, other, name)
+                && let Some(value) = args.remove(other)
+            {
+                args.set(*name, value);
+            }
+        }
+        proceed()
+    })
+    .named("files/arguments")
+    .priority(-2000);
+    // Relative paths begin where those of commands do. Rules and guards then judge the path that is opened.
+    kit.on(BeforeToolUse.tool("read_file|write_file|edit_file|list_dir|search_files|grep"), async |cx| {
+        let needs_path = matches!(&*cx.tool, "read_file" | "write_file" | "edit_file");
+        let path = cx.args.text("path").or((!needs_path && cx.args.get("path").is_none()).then_some("."));
+        let path = path.and_then(|path| from_shell(cx.state(), &cx.at.run.working_directory, path));
+        if let Some(path) = path.filter(|_| cx.malformed.is_none()) {
+            cx.args_mut().set("path", path);
+        }
+        proceed()
+    })
+    .named("files/folder")
+    .priority(-1900);
+    // Guards match by path: where a search begins must be there for them to see.
+    kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
+        if cx.malformed.is_none() && cx.args.get("path").is_none() {
+            cx.args_mut().set("path", ".");
+        }
+        proceed()
+    })
+    .named("files/here");
 }
 
 /// How models spell the arguments that other agents call otherwise.

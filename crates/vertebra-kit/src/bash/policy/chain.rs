@@ -90,6 +90,7 @@ mod tests {
     const DEEP: usize = 24;
 
     /// Where bash ends, and where the policy thinks it does.
+    #[expect(clippy::disallowed_methods, reason = "the commands end at once and print little")]
     fn ends(root: &Path, command: &str) -> (String, String) {
         let start = root.join("a/".repeat(DEEP / 2)).canonicalize().expect("a path");
         let script = format!("{command}\nwait; pwd -P >\"$OUT\"");
