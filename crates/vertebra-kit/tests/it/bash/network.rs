@@ -96,8 +96,11 @@ async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_faile
     says(&area.bash(git).await, "the sandbox blocked a change of r/.git/config, which is protected");
     // What stays closed is not worth another question.
     let husky = area.bash("mkdir .husky && echo x > .husky/pre-commit").await;
-    says(&husky, "which is protected and stays closed; set `HUSKY=0` to go on without its git hooks");
-    says(&area.bash("echo x > vertebra.toml").await, "which is protected and stays closed; a person has to change it");
+    says(&husky, "the sandbox blocked a change of .husky, which is protected and stays closed; set `HUSKY=0`");
+    says(
+        &area.bash("echo x > vertebra.toml").await,
+        "the sandbox blocked a change of vertebra.toml, which is protected and stays closed;",
+    );
     // The exit code says only how the last part ended.
     let hidden = area.bash("mkdir .vscode 2>&1 | tail -5; echo y > fine").await;
     says(&hidden, "the sandbox blocked a change of .vscode, which is protected");
@@ -113,7 +116,9 @@ async fn settings_of_npm_that_are_hidden_with_its_tokens_are_named() {
     let settings = "//r.example/:_authToken=s3cr3t\n_auth=s3cr3t\n@corp:registry=https://r.example/\nsave-exact=true\n";
     fs::write(area.path("home/.npmrc"), settings).expect("a file");
     let told = area.bash("echo npm install").await;
-    says(&told, "so these settings do not apply: @corp:registry, save-exact;");
+    let remark =
+        "[the sandbox hides ~/.npmrc from commands, so these settings do not apply: @corp:registry, save-exact;";
+    assert!(told.output.contains(remark), "{}", told.output);
     assert!(!told.output.contains("s3cr3t"), "{}", told.output);
     fs::write(area.path("home/.npmrc"), "//r.example/:_authToken=s3cr3t\n").expect("a file");
     assert!(!area.bash("echo npm install").await.output.contains("npmrc"));
