@@ -27,6 +27,9 @@ const MAX_FILES: usize = 50;
 /// How many names are looked at to expand globs.
 const MAX_NAMES: usize = 2000;
 
+/// In how many folders names are looked for.
+const MAX_FOLDERS: usize = 8;
+
 /// How many files are compared with what was printed.
 const MAX_PRINTED: usize = 200;
 
@@ -68,20 +71,15 @@ pub(crate) fn shown_by(command: &str, from: &str, printed: &str) -> Vec<(String,
     }
     let mut files = shown.files;
     files.truncate(MAX_FILES);
-    let known: HashSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let mut known: HashSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let apart = |letter: char| letter.is_whitespace() || "'\"`=:;,()<>|&".contains(letter);
-    let words: HashSet<&str> =
-        command.split(apart).chain(printed.split(apart)).filter(|word| !word.is_empty()).collect();
-    let named = words
-        .into_iter()
-        .take(MAX_NAMES)
-        .flat_map(|name| shown.folders.iter().map(move |folder| absolute(folder, name)));
+    let names = command.split(apart).chain(printed.split(apart)).filter(|name| !name.is_empty());
+    let paths = names.flat_map(|name| shown.folders.iter().take(MAX_FOLDERS).map(move |folder| absolute(folder, name)));
     // A file that was printed whole is no longer than what was printed.
     let fits =
         |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= printed.len() as u64);
-    files.extend(
-        named.filter(|path| !known.contains(path) && fits(path)).take(MAX_PRINTED).map(|path| (path, Sure::IfPrinted)),
-    );
+    let printed_whole = paths.filter(|path| known.insert(path.clone())).take(MAX_NAMES).filter(fits).take(MAX_PRINTED);
+    files.extend(printed_whole.map(|path| (path, Sure::IfPrinted)));
     files
 }
 
