@@ -353,14 +353,18 @@ impl Inner {
     #[cold]
     #[inline(never)]
     fn put_together(&self, Layers { parent, own, layer, seen, merged }: &Layers) {
+        let mut before = None;
         let mut merged = lock(merged);
         let epoch = EPOCH.load(Ordering::Acquire);
         let now = [parent.current_arc(), own.current_arc()];
         if !merged.as_ref().is_some_and(|before| before.iter().zip(&now).all(|(old, new)| Arc::ptr_eq(old, new))) {
             self.put_in_force(Arc::new(merge_anyway(*layer, &now[0], &now[1])));
-            *merged = Some(now);
+            before = merged.replace(now);
         }
         seen.store(epoch, Ordering::Release);
+        drop(merged);
+        // Not under the lock: what a hook does when it is dropped is its own code, which may look here again.
+        drop(before);
     }
 
     fn put_in_force(&self, next: Arc<Snapshot>) {

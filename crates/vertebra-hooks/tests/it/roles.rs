@@ -1,10 +1,14 @@
 //! Three roles and their rights: who sees what, and when.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
+use serde_json::Value;
 use tokio::sync::{Barrier, Notify};
 use vertebra_hooks::{
-    Answer, Attach, Cx, Guard, Hook, HookSet, MatchCall, Seen as Looked, Watch, allow, deny, proceed,
+    Answer, Attach, Cx, Guard, Hook, HookError, HookSet, MatchCall, Seen as Looked, Watch, allow, deny, proceed,
 };
 
 use crate::world::{Calling, Line, Noticing, Seen, call, check, fire, hooks, story};
@@ -100,6 +104,33 @@ async fn guards_run_at_the_same_time() {
     }
 
     check(set, call("t"), ["left proceeded", "right proceeded", "= proceeded"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_is_tried_again_beside_the_others_and_what_it_told_last_counts() {
+    let both = Arc::new(Barrier::new(2));
+    let mut set = HookSet::new();
+    let (tries, meets) = (Arc::new(AtomicUsize::new(0)), both.clone());
+    set.guard(Calling, async move |cx| {
+        let before = tries.fetch_add(1, SeqCst);
+        cx.account(before.into());
+        tokio::task::yield_now().await;
+        if before == 0 {
+            return Err(HookError::new("not yet"));
+        }
+        meets.wait().await;
+        proceed()
+    });
+    set.named("again").max_retries(1);
+    set.guard(Calling, async move |_| {
+        both.wait().await;
+        proceed()
+    });
+    set.named("other");
+
+    let fired = check(set, call("t"), ["again proceeded", "other proceeded", "= proceeded"]).await;
+    let told: Vec<_> = fired.outcome.record().hooks.into_iter().map(|trace| trace.account).collect();
+    assert_eq!(told, [Some(Box::new(Value::from(1))), None]);
 }
 
 #[tokio::test(start_paused = true)]
