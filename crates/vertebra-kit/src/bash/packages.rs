@@ -87,29 +87,14 @@ const REGISTRIES: &[Registry] = &[
     },
     Registry {
         programs: &["bun", "npm", "pnpm", "yarn"],
-        domains: &["registry.npmjs.org", "registry.yarnpkg.com"],
+        domains: &["npmjs.org", "yarnpkg.com"],
         variables: &["npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER"],
         files: &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"],
         says: &["registry"],
     },
     Registry {
-        programs: &["pip", "pip3", "pipx", "poetry", "python", "uv"],
-        domains: &["pypi.org", "files.pythonhosted.org"],
-        variables: &["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL"],
-        files: &[
-            "/etc/pip.conf",
-            ".config/pip/pip.conf",
-            ".pip/pip.conf",
-            ".config/uv/uv.toml",
-            "uv.toml",
-            "pyproject.toml",
-            "requirements.txt",
-        ],
-        says: &["index-url", "index_url", "[[index", "[[tool.uv.index", "[[tool.poetry.source", "git+"],
-    },
-    Registry {
         programs: &["go"],
-        domains: &["proxy.golang.org", "sum.golang.org"],
+        domains: &["golang.org"],
         variables: &["GOPROXY"],
         files: &[".config/go/env"],
         says: &["GOPROXY"],
@@ -271,17 +256,14 @@ mod tests {
         let project = tempfile::tempdir().expect("a folder");
         let variables = || Variables([("HOME".into(), home.path().into())].into_iter().collect());
         let found = |command: &str| registries(command, &variables(), project.path()).map(|found| found.to_string());
-        let npm = || Some("registry.npmjs.org".to_owned());
+        let npm = || Some("npmjs.org".to_owned());
         assert_eq!(found("npm install && npm test"), npm());
-        assert_eq!(
-            found("cd a; pip install -q flask; cargo add itoa").as_deref(),
-            Some("crates.io, files.pythonhosted.org, pypi.org")
-        );
+        assert_eq!(found("cd a; gem install rake; cargo add itoa").as_deref(), Some("crates.io, rubygems.org"));
         for unknown in [
             "cargo test",
             "npm ci && curl https://example.org",
             "npm install --registry=https://npm.example.org",
-            "pip install git+https://example.org/a.git",
+            "pip install flask",
             "git clone https://example.org/a.git",
         ] {
             assert_eq!(found(unknown), None, "{unknown}");

@@ -370,6 +370,31 @@ pub(super) fn real(path: &Path) -> Option<String> {
     None
 }
 
+/// Returns the parts of a word that can be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
+pub(super) fn path_in(word: &str) -> Option<&str> {
+    if word.starts_with('-') {
+        let start = word.find('=').map(|at| at + 1).or_else(|| word.find(['/', '~']))?;
+        return word.get(start..).filter(|path| !path.is_empty());
+    }
+    let value = word.rsplit('=').next().unwrap_or(word);
+    let path = value.strip_prefix('@').unwrap_or(value);
+    (!path.is_empty()).then_some(path)
+}
+
+/// Returns whether a pathspec of git leaves something out: `:!a`, `:(exclude)a`.
+pub(super) fn leaves_out(word: &str) -> bool {
+    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
+    word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|word| word == "exclude")
+}
+
+/// The longest path.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Returns whether a text is short enough for a path and has one line.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,16 +19,13 @@ use super::{
     host::host_of,
     names::{found, is_pattern},
     patch,
-    path::{Base, PathPattern, Place, real, relative},
+    path::{Base, PathPattern, Place, is_name, leaves_out, path_in, real, relative},
     rule::{NamePattern, Rule, is_edit},
 };
 use crate::bash::policy::{Ground, does_more, only_reads};
 
 /// The maximum number of paths in one call.
 const MAX_PLACES: usize = 2000;
-
-/// The longest path.
-const MAX_PATH_BYTES: usize = 4096;
 
 /// How many names are checked to expand the globs of a command line.
 const MAX_NAMES: usize = 20_000;
@@ -559,23 +556,6 @@ fn ground(call: &Call, folder: &str, shell: Option<&str>, home: Option<&str>) ->
     Some(ground)
 }
 
-/// Returns the parts of a word that can be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
-fn path_in(word: &str) -> Option<&str> {
-    if word.starts_with('-') {
-        let start = word.find('=').map(|at| at + 1).or_else(|| word.find(['/', '~']))?;
-        return word.get(start..).filter(|path| !path.is_empty());
-    }
-    let value = word.rsplit('=').next().unwrap_or(word);
-    let path = value.strip_prefix('@').unwrap_or(value);
-    (!path.is_empty()).then_some(path)
-}
-
-/// Returns whether a pathspec of git leaves something out: `:!a`, `:(exclude)a`.
-fn leaves_out(word: &str) -> bool {
-    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
-    word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|word| word == "exclude")
-}
-
 fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => texts.push(text),
@@ -583,11 +563,6 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
         Value::Object(map) => map.values().for_each(|value| collect_texts(value, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Returns whether a text is short enough for a path and has one line.
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
 }
 
 fn urls(args: &Args) -> impl Iterator<Item = &str> {

@@ -81,7 +81,8 @@ pub(super) fn carried(words: &[String]) -> Vec<Carried> {
         "fd" | "fdfind" => after(args, &["-x", "--exec", "-X", "--exec-batch"]),
         "rg" => value(args, "--pre").map(Carried::Script).into_iter().collect(),
         "gdb" => after(args, &["--args", "-args"]),
-        _ if CODE.contains(&program) => literals(args),
+        _ if program.ends_with("awk") => literals(args, &[RUNS, PIPES]),
+        _ if CODE.contains(&program) => literals(args, &[RUNS]),
         _ if EDITORS.contains(&program) => editor(args),
         _ if CONTAINERS.contains(&program) => container(args),
         _ if ELSEWHERE.contains(&program) => after(args, &["--"]),
@@ -249,26 +250,20 @@ fn editor(args: &[String]) -> Vec<Carried> {
 }
 
 /// Words of code that run a command.
-const RUNS: &[&str] = &[
-    "system",
-    "exec",
-    "spawn",
-    "popen",
-    "subprocess",
-    "shell",
-    "run(",
-    "qx",
-    "`",
-    "do shell",
-    "getline",
-    "| \"",
-    "cmd",
-];
+const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell", "run(", "qx", "`", "do shell"];
+
+/// The same in `awk`, which pipes to a command in quotes. In other languages a bar before a quote is only text.
+const PIPES: &[&str] = &["getline", "| \"", "|\""];
+
+/// The texts in a piece of code of any language that runs something.
+pub(super) fn in_code(code: &str) -> Vec<Carried> {
+    literals(&[code.to_owned()], &[RUNS])
+}
 
 /// The texts in code that runs something: each, and all of them as the words of one command.
-pub(super) fn literals(args: &[String]) -> Vec<Carried> {
+fn literals(args: &[String], runs: &[&[&str]]) -> Vec<Carried> {
     let mut found = Vec::new();
-    for code in args.iter().filter(|code| RUNS.iter().any(|word| code.contains(word))) {
+    for code in args.iter().filter(|code| runs.iter().copied().flatten().any(|word| code.contains(word))) {
         let mut texts = Vec::new();
         let mut rest = code.as_str();
         while let Some(begin) = rest.find(['"', '\'', '`'])

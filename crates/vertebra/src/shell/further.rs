@@ -202,7 +202,7 @@ pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
     }
     let has_code = |command: &str| carrier::carries(wrapper::base(command.split(' ').next().unwrap_or_default()));
     if line.contains("<<") && all().any(has_code) {
-        for carried in carrier::literals(&[line.to_owned()]) {
+        for carried in carrier::in_code(line) {
             add(&carried.text());
         }
     }

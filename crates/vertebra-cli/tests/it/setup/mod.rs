@@ -43,6 +43,7 @@ impl Machine {
         let folder = tempfile::Builder::new().prefix("vertebra-it-").tempdir().expect("a folder");
         let machine = Self { folder };
         machine.write("home/.keep", "");
+        machine.write("tmp/.keep", "");
         machine.write("project/.git/HEAD", "ref: refs/heads/main\n");
         machine
     }
@@ -80,6 +81,8 @@ impl Machine {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
         command.args(arguments).env_clear().stdin(Stdio::null()).current_dir(self.path("project"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.path("home"));
+        // A rule that denies reading looks for copies in the temporary folder, where other tests have theirs.
+        command.env("TMPDIR", self.path("tmp"));
         command
     }
 

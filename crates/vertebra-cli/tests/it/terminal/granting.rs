@@ -57,9 +57,7 @@ fn a_question_names_the_registries_that_it_opens() {
     }
     let turns = [bash("cd . && ./npm install"), bash("./cargo add itoa"), say("All done.")];
     let mut person = place.sits("run", &turns, &["install it"]);
-    for (limit, registry) in
-        [("runs without network", "registry.npmjs.org"), ("reaches only registry.npmjs.org", "crates.io")]
-    {
+    for (limit, registry) in [("runs without network", "npmjs.org"), ("reaches only npmjs.org", "crates.io")] {
         person.waits_for(limit);
         person.is_asked();
         let seen = person.sees().split_whitespace().collect::<Vec<_>>().join(" ");

@@ -96,10 +96,10 @@ async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_faile
     says(&area.bash(git).await, "the sandbox blocked a change of r/.git/config, which is protected");
     // What stays closed is not worth another question.
     let husky = area.bash("mkdir .husky && echo x > .husky/pre-commit").await;
-    says(&husky, "the sandbox blocked a change of .husky, which is protected and stays closed; set `HUSKY=0`");
+    says(&husky, "the sandbox blocked a change of .husky, which is protected; with `HUSKY=0` in its environment");
     says(
         &area.bash("echo x > vertebra.toml").await,
-        "the sandbox blocked a change of vertebra.toml, which is protected and stays closed;",
+        "the sandbox blocked a change of vertebra.toml, which is protected; it stays closed",
     );
     // The exit code says only how the last part ended.
     let hidden = area.bash("mkdir .vscode 2>&1 | tail -5; echo y > fine").await;
