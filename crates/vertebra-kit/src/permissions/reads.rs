@@ -112,7 +112,8 @@ impl Hook<BeforeToolUse> for Reads {
                 let reads = standing.reads.clone();
                 let mut git =
                     Subject::new(&call, spec.as_ref(), standing).map(|subject| subject.git).unwrap_or_default();
-                git.hide_others(&reads, &base, &folders_around(&base));
+                // A clone that a command made can only be where commands write.
+                git.hide_others(&reads, &base, &std::env::temp_dir());
                 denied.paths.extend(git.hide);
                 (compiled, denied, git.mixed)
             })
@@ -210,26 +211,17 @@ fn remember_inside(denied: &[PathBuf]) {
 /// Returns the places outside of the working folder where files are looked for: the folders around it, the home folder, the
 /// folders for temporary files, and the root.
 fn places_outside(base: &Base) -> Vec<PathBuf> {
-    let mut places = folders_around(base);
-    add_places(&mut places, base.home.iter().map(Path::new).chain([Path::new("/")]));
-    places
-}
-
-/// Returns the folders around the working folder, and those for temporary files.
-fn folders_around(base: &Base) -> Vec<PathBuf> {
     let around = base.folders.iter().flat_map(|folder| Path::new(folder).ancestors().skip(1).take(3));
     let temporary = std::env::temp_dir();
-    let mut places = Vec::new();
-    add_places(&mut places, around.chain([temporary.as_path(), Path::new("/tmp"), Path::new("/var/tmp")]));
-    places
-}
-
-fn add_places<'p>(places: &mut Vec<PathBuf>, more: impl Iterator<Item = &'p Path>) {
-    for place in more.filter_map(|place| place.canonicalize().ok()) {
+    let home = base.home.iter().map(Path::new);
+    let others = [temporary.as_path(), Path::new("/tmp"), Path::new("/var/tmp"), Path::new("/")];
+    let mut places: Vec<PathBuf> = Vec::new();
+    for place in around.chain(home).chain(others).filter_map(|place| place.canonicalize().ok()) {
         if !places.contains(&place) {
             places.push(place);
         }
     }
+    places
 }
 
 /// The paths of some rules.

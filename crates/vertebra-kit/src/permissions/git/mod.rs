@@ -35,9 +35,9 @@ use super::{
 };
 
 /// How long the histories of repositories that a call does not use are looked through.
-const MAX_TIME_OTHERS: Duration = Duration::from_secs(4);
+const MAX_TIME_OTHERS: Duration = Duration::from_secs(1);
 
-/// How many names are checked to find repositories, in the working folder and near it.
+/// How many names are checked to find repositories, in the working folder and in the one for temporary files.
 const MAX_NAMES: usize = 20_000;
 const MAX_NAMES_NEAR: usize = 2000;
 
@@ -165,12 +165,11 @@ impl Review {
         review
     }
 
-    /// Adds what the sandbox must hide of repositories that this call does not use: those below its folders, and some near
-    /// them. May block, because it runs git.
-    pub(super) fn hide_others(&mut self, rules: &[Arc<Rule>], base: &Base, near: &[PathBuf]) {
+    /// Adds what the sandbox must hide of repositories that this call does not use: those in its folders, and some in the
+    /// folder for temporary files. May block, because it runs git.
+    pub(super) fn hide_others(&mut self, rules: &[Arc<Rule>], base: &Base, temporary: &Path) {
         let inside = base.folders.iter().map(|folder| (PathBuf::from(folder), MAX_NAMES));
-        let near = near.iter().filter(|folder| folder.parent().is_some());
-        let near = near.map(|folder| (folder.clone(), MAX_NAMES_NEAR));
+        let near = [(temporary.to_owned(), MAX_NAMES_NEAR)];
         let deadline = Instant::now() + MAX_TIME_OTHERS;
         let mut seen = self.used.clone();
         for (folder, names) in inside.chain(near) {
