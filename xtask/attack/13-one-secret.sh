@@ -321,13 +321,6 @@ env_nested_objects() {
     broken_if_leaked
 }
 
-# the object files of a repository in a folder nearby
-env_nearby_objects() {
-    _held_once "$OUTSIDE/app"
-    agent "python3 -c \"$_inflate\" $OUTSIDE/app/.git"
-    broken_if_leaked
-}
-
 # the object files of a submodule
 env_submodule_objects() {
     _held_once "$OUTSIDE/app"
