@@ -30,9 +30,9 @@ struct Inner<'a, P: Point> {
     state: &'a mut P::State,
     scope: &'a Scope<P>,
     so_far: SoFar<'a, P>,
-    /// Boxed, because most hooks write nothing; the box goes on into the record as it is.
+    /// Boxed, because most hooks write nothing; the record keeps the box as it is.
     undo: Option<Box<Undo<P>>>,
-    /// The place of the hook that runs. Guards that wait share a context, and each sets it whenever it goes on.
+    /// The place of the hook that runs. Guards that wait share a context, and each sets it whenever it is polled.
     place: AtomicU32,
     accounts: Mutex<Accounts>,
 }
@@ -132,7 +132,7 @@ impl<'a, P: Point> Cx<'a, P> {
         self.inner.place.load(Relaxed)
     }
 
-    /// The guard at this place goes on: what is told is told by it.
+    /// The guard at this place continues: an account belongs to it now.
     pub(crate) fn goes_on(&self, place: u32) {
         self.inner.place.store(place, Relaxed);
     }

@@ -258,7 +258,7 @@ fn lap(mark: &mut Instant) -> Duration {
     now.duration_since(std::mem::replace(mark, now))
 }
 
-/// What a hook that did more than let pass came to.
+/// The result of a hook that did more than proceed.
 struct Ended<P: Point> {
     answer: Result<P::Verdict, Failure>,
     wrote: Wrote<P>,
@@ -273,7 +273,7 @@ impl<P: Point> Ended<P> {
 }
 
 impl<P: Point> Job<'_, P> {
-    /// What the hook came to; `None` if it failed and is to be tried again. What a hook that failed wrote is undone.
+    /// Returns the result of the hook; `None` if it failed and is to be tried again. What a hook that failed wrote is undone.
     #[cold]
     #[inline(never)]
     fn end(mut self, failure: Option<Failure>, info: &HookInfo, retries: Retries, attempt: u32) -> Option<Ended<P>> {
@@ -327,7 +327,7 @@ fn settle<P: Point>(log: &mut Log<P>, info: &HookInfo, place: u32, ended: Ended<
     kind
 }
 
-/// What a failure comes to under the hook's policy.
+/// Returns the verdict that the failure policy of a hook gives.
 fn in_place_of<V: Verdict>(info: &HookInfo, failure: &Failure) -> V {
     let reason = || format!("`{}` {failure}", info.name);
     let verdict = match info.on_failure {
@@ -365,7 +365,7 @@ struct Batch<'b, P: Point> {
     began: Instant,
 }
 
-/// What a guard among others came to.
+/// The result of a guard that ran beside others.
 struct Judged<P: Point> {
     at: u32,
     /// `None` if it is switched off.

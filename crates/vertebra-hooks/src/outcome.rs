@@ -1,4 +1,4 @@
-//! What a dispatch came to.
+//! The result of a dispatch.
 
 use std::{fmt, sync::Arc};
 
@@ -13,19 +13,19 @@ use crate::{
 /// A verdict with its author.
 #[derive(Debug, Clone)]
 pub struct Ruling<V> {
-    /// Who gave it.
+    /// The hook that gave it.
     pub by: Name,
-    /// What they said.
+    /// The verdict.
     pub verdict: V,
 }
 
-/// What a dispatch came to. One word, because every `await` on its way copies it.
+/// The result of a dispatch. It is one word, because every `await` on its way copies it.
 pub struct Outcome<P: Point>(Option<Box<Finished<P>>>);
 
-/// Holds on to the table of the dispatch, so that names are read from it when somebody asks, and not before.
+/// Keeps the table of the dispatch, so that names are read from it only when they are needed.
 pub(crate) struct Finished<P: Point> {
     pub(crate) held: Guard<Arc<Snapshot>>,
-    /// Where in it the table is.
+    /// The place of the table in the snapshot.
     pub(crate) at: usize,
     pub(crate) log: Log<P>,
 }
@@ -39,7 +39,7 @@ impl<P: Point> Finished<P> {
 }
 
 impl<P: Point> Outcome<P> {
-    /// Nobody listens.
+    /// The outcome of a dispatch in which no hook matched.
     #[inline]
     pub(crate) fn nothing() -> Self {
         Self(None)
@@ -50,7 +50,7 @@ impl<P: Point> Outcome<P> {
         Self(Some(finished))
     }
 
-    /// What came of a dispatch that happened before: event and state are what it left.
+    /// Returns the outcome of an earlier dispatch. Event and state are already as it left them.
     pub fn recorded(rulings: Vec<Ruling<P::Verdict>>, record: Record) -> Self {
         let held = Guard::from_inner(Arc::default());
         Self(Some(Box::new(Finished { held, at: 0, log: Log::recorded(rulings, record) })))
@@ -61,32 +61,32 @@ impl<P: Point> Outcome<P> {
         self.log().is_none_or(Log::is_empty)
     }
 
-    /// Every verdict that was more than going on, in order.
+    /// Returns every verdict except `proceed` and `skip`, in order.
     pub fn rulings(&self) -> &[Ruling<P::Verdict>] {
         self.log().map_or(&[], Log::rulings)
     }
 
-    /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
+    /// Returns the strongest verdict, or the first of several equally strong ones. Returns `None` if no hook objected.
     pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
         self.log()?.decision()
     }
 
-    /// The decision's verdict, to match on.
+    /// Returns the verdict of the decision, to match on.
     pub fn verdict(&self) -> P::Verdict {
         self.decision().map_or_else(P::Verdict::proceed, |ruling| ruling.verdict.clone())
     }
 
-    /// What the decision's verdict is.
+    /// Returns the kind of the decision.
     pub fn kind(&self) -> Kind {
         self.decision().map_or(Kind::Proceed, |ruling| ruling.verdict.kind())
     }
 
-    /// Whose verdict decided.
+    /// Returns the hook that decided.
     pub fn decided_by(&self) -> Option<&Name> {
         self.decision().map(|ruling| &ruling.by)
     }
 
-    /// The reason they gave.
+    /// Returns the reason of the decision.
     pub fn reason(&self) -> Option<&str> {
         self.decision()?.verdict.reason()
     }
@@ -96,7 +96,7 @@ impl<P: Point> Outcome<P> {
         self.0.as_ref().is_some_and(|finished| finished.record().decided_by_failure())
     }
 
-    /// All rulings of one kind, in order.
+    /// Returns all rulings of one kind, in order.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Ruling<P::Verdict>> {
         self.rulings().iter().filter(move |ruling| ruling.verdict.kind() == kind)
     }
