@@ -130,7 +130,7 @@ const NOTHING_APPEARS: &[&str] = &[
     "tar cf ../tmp/all.tar . && mkdir out && tar xf ../tmp/all.tar -C out && tar tf ../tmp/all.tar | sort",
     "git clean -fd",
     "npm pack --silent --offline && tar tzf x-1.0.0.tgz",
-    "cargo package --quiet --offline --no-verify --allow-dirty && tar tzf target/package/x-1.0.0.crate",
+    "cargo package --target-dir target --quiet --offline --no-verify --allow-dirty && tar tzf target/package/x-1.0.0.crate",
     "git config user.name 'Somebody Else' && git config user.name",
     "git remote add origin https://example.com/x.git && git remote -v",
 ];
