@@ -14,7 +14,7 @@ pub(crate) struct Options {
     priority: Option<i32>,
     before: Vec<Name>,
     after: Vec<Name>,
-    timeout: Option<Option<Duration>>,
+    timeout: Limit,
     max_retries: u32,
     on_failure: Option<FailurePolicy>,
     is_detached: bool,
@@ -23,10 +23,22 @@ pub(crate) struct Options {
     reach: Reach,
 }
 
+#[derive(Default)]
+enum Limit {
+    #[default]
+    Usual,
+    Of(Duration),
+    Off,
+}
+
 impl Options {
     /// What is known of a hook with these options.
     pub(crate) fn info(self, point: &'static str, role: Role, on_failure: FailurePolicy) -> HookInfo {
-        let timeout = (role != Role::Around).then_some(HookInfo::DEFAULT_TIMEOUT);
+        let timeout = match self.timeout {
+            Limit::Usual => (role != Role::Around).then_some(HookInfo::DEFAULT_TIMEOUT),
+            Limit::Of(limit) => Some(limit),
+            Limit::Off => None,
+        };
         HookInfo {
             name: self.name.unwrap_or_else(|| "".into()),
             bundle: None,
@@ -35,7 +47,7 @@ impl Options {
             priority: self.priority.unwrap_or(HookInfo::DEFAULT_PRIORITY),
             before: self.before,
             after: self.after,
-            timeout: self.timeout.unwrap_or(timeout),
+            timeout,
             max_retries: self.max_retries,
             on_failure: self.on_failure.unwrap_or(on_failure),
             detached: self.is_detached,
@@ -89,12 +101,12 @@ pub trait HookOptions: Site {
 
     /// Limits the time that the hook may take; 30 s by default.
     fn timeout(self, limit: Duration) -> Registration<Self::Point, Self::Roles> {
-        self.registration().with(|options| options.timeout = Some(Some(limit)))
+        self.registration().with(|options| options.timeout = Limit::Of(limit))
     }
 
     /// Lets the hook take any time.
     fn no_timeout(self) -> Registration<Self::Point, Self::Roles> {
-        self.registration().with(|options| options.timeout = Some(None))
+        self.registration().with(|options| options.timeout = Limit::Off)
     }
 
     /// Ignores a failure of the hook. For hooks: a guard fails closed, always.
@@ -198,7 +210,7 @@ pub trait AroundOptions: OperationSite {
 
     /// Limits the time that the around may take, together with what it wraps; not limited by default.
     fn timeout(self, limit: Duration) -> AroundRegistration<Self::Operation> {
-        self.around_registration().with(|options| options.timeout = Some(Some(limit)))
+        self.around_registration().with(|options| options.timeout = Limit::Of(limit))
     }
 
     /// Keeps the around from subagents, which inherit it otherwise.

@@ -116,7 +116,7 @@ const CIRCLE: &str = "the hooks at BeforeToolUse cannot be ordered, because each
 
 #[tokio::test]
 async fn a_child_whose_constraints_cannot_be_met_does_not_start_and_the_model_reads_why() {
-    let answers = Script::new().say("never");
+    let answers = Script::new();
     let mut child = agent(&answers);
     between(child.name("child"));
     let model = delegation();
@@ -129,7 +129,7 @@ async fn a_child_whose_constraints_cannot_be_met_does_not_start_and_the_model_re
 
 #[tokio::test]
 async fn a_prompt_whose_hooks_cannot_be_ordered_beside_the_agents_fails_and_says_why() {
-    let model = Script::new().say("never");
+    let model = Script::new();
     let mut builder = agent(&model);
     reversed(&mut builder);
     let mut more = HookSet::new();
