@@ -104,6 +104,8 @@ pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     /// Further commands that they may run. Only deny and ask rules look at them.
     pub(super) further: Vec<String>,
+    /// A command that cannot be known before it runs.
+    pub(super) hidden: Option<String>,
     /// What the call asks for beyond the sandbox.
     pub(super) needs: Option<Value>,
     /// The paths among the arguments.
@@ -186,6 +188,7 @@ impl Subject {
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
             further: further_commands(call.command().unwrap_or_default(), &commands),
+            hidden: call.hidden_command(),
             needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
             searched: Vec::new(),
