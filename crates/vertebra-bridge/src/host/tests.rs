@@ -305,3 +305,14 @@ async fn a_tool_is_known_however_its_name_is_written_and_one_that_is_not_known_m
         assert_eq!(decision("", &event("claude-code", &call(tool))).await, expected, "{tool}");
     }
 }
+
+#[test]
+fn where_a_host_reads_its_hooks_from_is_a_policy() {
+    for host in super::HOSTS {
+        let project = host.config.project.map(|path| path.replace('*', "any"));
+        let user = host.config.user.map(|spot| format!("{}/{}", spot.folder, spot.file.replace('*', "any")));
+        for path in project.into_iter().chain(user) {
+            assert!(vertebra_kit::is_policy(path.trim_start_matches('/').as_ref()), "{}: {path}", host.name);
+        }
+    }
+}

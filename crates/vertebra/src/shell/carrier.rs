@@ -58,8 +58,10 @@ const EDITORS: &[&str] = &["vim", "vi", "nvim", "ex", "view", "vimdiff", "rvim",
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
 /// Programs whose `exec` runs what follows `--`.
 const ELSEWHERE: &[&str] = &["kubectl", "oc", "lxc", "incus", "k3s", "microk8s"];
-const OTHERS: &[&str] =
-    &["parallel", "tmux", "screen", "ssh", "git", "make", "gmake", "entr", "fd", "fdfind", "rg", "gdb", "at", "batch"];
+const OTHERS: &[&str] = &[
+    "autossh", "parallel", "tmux", "screen", "ssh", "git", "make", "gmake", "entr", "fd", "fdfind", "rg", "gdb", "at",
+    "batch",
+];
 
 /// Whether a program may carry a command.
 pub(super) fn carries(program: &str) -> bool {
@@ -74,7 +76,7 @@ pub(super) fn carried(words: &[String]) -> Vec<Carried> {
         "parallel" => parallel(args),
         "tmux" => tmux(args),
         "screen" => words_or_script(behind(args, "ceehpstTS")),
-        "ssh" => remote(args),
+        "ssh" | "autossh" => remote(args),
         "git" => git(args),
         "make" | "gmake" => settings(args, &["SHELL", ".SHELLFLAGS"], "--eval"),
         "entr" => words_or_script(behind(args, "")),
