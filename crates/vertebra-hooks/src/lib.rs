@@ -61,6 +61,7 @@ mod matcher;
 mod pattern;
 mod plain;
 mod site;
+mod view;
 
 mod around;
 mod code;

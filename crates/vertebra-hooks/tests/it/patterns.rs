@@ -44,6 +44,7 @@ fn event() -> impl Strategy<Value = (Call, Desk)> {
                 aliases,
                 commands: command.iter().map(|command| format!("{command} c")).collect(),
                 command,
+                further: Vec::new(),
                 paths: path.iter().map(|path| format!("dir/f.{path}")).collect(),
                 args: json!({ key: value }),
                 session,
@@ -74,6 +75,7 @@ fn means(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
         Matcher::All(inner) => inner.iter().all(|one| means(one, call, desk)),
         Matcher::Any(inner) => inner.iter().any(|one| means(one, call, desk)),
         Matcher::Not(inner) => !means(inner, call, desk),
+        Matcher::Every(_) => unreachable!("not made above"),
     }
 }
 

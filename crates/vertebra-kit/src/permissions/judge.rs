@@ -141,6 +141,15 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
         let reason = format!("{first} asks{}", subject.broken_by(&first.rule));
         return Explanation::by_rules(Effect::Ask, reason, asked);
     }
+    if let Some(command) = &subject.hidden {
+        let refusing = [Effect::Deny, Effect::Ask].into_iter().flat_map(of);
+        let unsure =
+            refusing.filter(|held| matches!(held.rule.part, Part::Command(_))).map(|held| held.listed()).next();
+        if let Some(rule) = unsure {
+            let reason = format!("`{}` cannot be known before it runs, so {rule} may match it", short(command));
+            return Explanation::by_rules(Effect::Ask, reason, vec![rule]);
+        }
+    }
     let allowing: Vec<&Held> = of(Effect::Allow).copied().collect();
     if let Some(by) = covering(subject, &allowing) {
         let names: Vec<String> = by.iter().map(ToString::to_string).collect();

@@ -25,6 +25,7 @@ mod host;
 mod interpreters;
 mod judge;
 mod learn;
+mod mentions;
 mod mode;
 mod names;
 pub(crate) mod opened;

@@ -17,7 +17,8 @@ use super::{
     command::{Redirection, parts},
     git::{Line, Review},
     host::host_of,
-    names::{found, is_pattern},
+    mentions::mentioned,
+    names::{found, is_pattern, names_below},
     patch,
     path::{Base, PathPattern, Place, is_name, leaves_out, path_in, real, relative},
     rule::{NamePattern, Rule, is_edit},
@@ -88,9 +89,6 @@ const GIT_WRITERS: &[&str] = &["checkout", "mv", "restore", "rm"];
 /// How many files are read in search of a patch.
 const MAX_PATCH_FILES: usize = 50;
 
-/// How many names of a folder that is copied are checked.
-const MAX_COPIED: usize = 1000;
-
 /// A call as rules see it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -104,6 +102,8 @@ pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     /// Further commands that they may run. Only deny and ask rules look at them.
     pub(super) further: Vec<String>,
+    /// A command that cannot be known before it runs.
+    pub(super) hidden: Option<String>,
     /// What the call asks for beyond the sandbox.
     pub(super) needs: Option<Value>,
     /// The paths among the arguments.
@@ -186,6 +186,7 @@ impl Subject {
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
             further: further_commands(call.command().unwrap_or_default(), &commands),
+            hidden: call.hidden_command(),
             needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
             searched: Vec::new(),
@@ -373,8 +374,10 @@ impl Subject {
                 } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
-                    let is_path =
-                        writes || path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    let is_path = writes
+                        || path.contains(['/', '~'])
+                        || is_pattern(path)
+                        || place.any(|path| fs::symlink_metadata(path).is_ok());
                     if MOVERS.contains(&program) && is_path {
                         self.moved.push(place.clone());
                     }
@@ -391,6 +394,7 @@ impl Subject {
         }
         self.read_patches(&commands);
         self.read_editors(&commands);
+        self.read_code(&commands);
         self.commands = commands;
     }
 
@@ -459,6 +463,19 @@ impl Subject {
         }
     }
 
+    /// Adds the files that code and loops in the line name.
+    fn read_code(&mut self, commands: &[String]) {
+        let Some(line) = self.line.clone().filter(|_| self.refuses_paths) else { return };
+        let may_change = commands.iter().any(|command| !READERS.contains(&parts(command).0.first().unwrap_or(&"")));
+        for name in mentioned(&line, commands) {
+            let place = self.place_in_shell(&name);
+            let may_be = |path: &str| name.contains(['.', '/']) && Path::new(path).parent().is_some_and(Path::is_dir);
+            if is_pattern(&name) || place.any(|path| fs::symlink_metadata(path).is_ok() || may_be(path)) {
+                self.touched.push(Touched { place, changes: may_change });
+            }
+        }
+    }
+
     /// Adds what git commands name and show.
     fn read_git(&mut self, reads: &[Arc<Rule>]) {
         let places = self.places.iter().chain(self.touched.iter().map(|touched| &touched.place)).collect();
@@ -500,25 +517,6 @@ impl Subject {
         }
         Ok(())
     }
-}
-
-/// Returns the paths of the files below a folder, from it, as far as the limit goes.
-fn names_below(folder: &str) -> Vec<String> {
-    let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(Path::new(folder).join(&inner)).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = if inner.is_empty() { name } else { format!("{inner}/{name}") };
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(path);
-            } else if found.len() < MAX_COPIED {
-                found.push(path);
-            } else {
-                return found;
-            }
-        }
-    }
-    found
 }
 
 /// Returns a folder as written and with links resolved.
