@@ -320,7 +320,7 @@ impl Prepared {
         let noted = note.read().unwrap_or_default();
         let end = noted.strip_suffix('\n').map_or(&*begin, Path::new);
         let end = places.stand_after(end, &once);
-        let streams = printed.streams();
+        let mut streams = printed.streams();
         // Most commands are refused nothing, and then their output is not looked through.
         let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
@@ -333,7 +333,7 @@ impl Prepared {
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, closed);
         let unread = start.is_held().then(|| npm_settings(bash, &command, places.home(), &variables)).flatten();
         let after = [&blocked[..], unread.as_slice(), end.remark.as_slice()].concat();
-        let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
+        let said = report(bash, &Why::Ended(&ended.how, limit), &mut streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),
             How::Exited(_) => Ok(ToolOutput {
@@ -377,7 +377,7 @@ fn text(bash: &Bash, streams: &Streams) -> String {
 fn if_cut_short(bash: &Bash, invocation: &Invocation, printed: &Printed, before: &[String]) {
     let (bash, printed, before) = (bash.clone(), printed.clone(), before.to_vec());
     invocation.if_cut_short(move || {
-        let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+        let said = report(&bash, &Why::CutShort, &mut printed.streams(), &before, &[]);
         ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
     });
 }
