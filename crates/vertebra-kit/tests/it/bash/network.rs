@@ -104,6 +104,16 @@ async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_faile
     // The exit code says only how the last part ended.
     let hidden = area.bash("mkdir .vscode 2>&1 | tail -5; echo y > fine").await;
     says(&hidden, "the sandbox blocked a change of .vscode, which is protected");
+    // Nobody takes a copy for whole that is not, and nobody for cut short that is not.
+    let made = "mkdir -p ../tmp/a/.vscode ../tmp/a/z && echo x > ../tmp/a/.vscode/s && echo x > ../tmp/a/z/f && cd ../tmp && \
+        tar cf a.tar a";
+    assert_eq!(area.bash(made).await.exit_code, Some(0));
+    for (copies, program) in [("cp -r ../tmp/a copy; ls copy/z", "cp"), ("tar xf ../tmp/a.tar && echo; ls a/z", "tar")]
+    {
+        let copied = area.bash(copies).await;
+        let remark = format!("which is protected: `{program}` left it out and went on with the rest; ask for `write`");
+        assert!(copied.output.starts_with("f\n") && copied.output.contains(&remark), "{}", copied.output);
+    }
     // Programs try much that they do not need.
     let fine = area.bash("(echo x > .envrc) 2>/dev/null; echo y > fine").await;
     assert!(!fine.output.contains("[the sandbox"), "{}", fine.output);
