@@ -55,8 +55,14 @@ pub(super) fn remarks(
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
         !is_of_a_program || printed.contains(path) || (complains(printed.as_str()) && printed.contains(&*name))
     };
+    let left_out = |path: &str| left_out_by(path, command, printed);
+    // Husky writes its folder and git's settings.
+    let is_of_husky = |path: &str| {
+        let texts = [path, command, printed.as_str()];
+        (path.contains("husky") || path.contains("/.git/")) && texts.iter().any(|text| text.contains("husky"))
+    };
     let advice = |path: &str| match closed(path) {
-        _ if [path, command, printed.as_str()].iter().any(|text| text.contains("husky")) => {
+        _ if is_of_husky(path) && left_out(path).is_none() => {
             "; with `HUSKY=0` in its environment, a command leaves git hooks alone".to_owned()
         }
         Some(why) => format!("; it {why}"),
@@ -86,7 +92,7 @@ pub(super) fn remarks(
             ))
         }
         Refusal::Protected(path) => failed.then(|| {
-            let left_out = left_out_by(path, command, &printed)
+            let left_out = left_out(path)
                 .map(|program| format!(": `{program}` left it out and went on with the rest"))
                 .unwrap_or_default();
             let (path, advice) = (short(path, folder), advice(path));

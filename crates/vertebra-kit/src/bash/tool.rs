@@ -19,7 +19,7 @@ use super::{
     environment::Variables,
     folders::{FolderError, Folders, Made},
     grants::Granted,
-    hidden::{Hidden, npm_settings},
+    hidden::{Hidden, npm_settings, unlisted},
     live::Live,
     needs::{Needs, Wanted, closed},
     outputs::Recorder,
@@ -178,6 +178,8 @@ impl BashTool {
         let places = places.map_err(|(path, error)| unusable(&path, folder, &error))?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
+        // The description of the tool names it, so models use it.
+        packages::set(&mut variables, [("TMPDIR".into(), temporary.clone().into())]);
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(state);
@@ -325,7 +327,7 @@ impl Prepared {
         let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
             let known = (places.home(), &variables);
-            if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
+            if start.is_held() { hidden(bash, (&command, &printed, &begin), &denied, known) } else { Vec::new() }
         };
         let home = variables.folder("HOME");
         let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
@@ -362,9 +364,15 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// What of the hidden paths a command, or what it printed, speaks of.
-fn hidden(bash: &Bash, texts: &[&str], denied: &DeniedReads, (folder, variables): (&Path, &Variables)) -> Vec<String> {
+fn hidden(
+    bash: &Bash,
+    (command, printed, begin): (&str, &str, &Path),
+    denied: &DeniedReads,
+    (folder, variables): (&Path, &Variables),
+) -> Vec<String> {
     let all = Hidden::all(bash, denied, folder, variables);
-    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).collect()
+    let named = all.iter().filter_map(|hidden| hidden.remark(folder, &[command, printed]));
+    named.chain(unlisted(&all, printed, begin)).collect()
 }
 
 /// What a command has printed, as far as it is shown.
