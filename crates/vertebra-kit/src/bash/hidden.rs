@@ -86,12 +86,12 @@ pub(super) fn npm_settings(bash: &Bash, command: &str, folder: &Path, variables:
 }
 
 /// What is said about a folder that cannot be listed because something in it is hidden, if a complaint names it. Relative names
-/// begin where the command began.
-pub(super) fn unlisted(all: &[Hidden], printed: &str, begin: &Path) -> Option<String> {
+/// begin where the command ended.
+pub(super) fn unlisted(all: &[Hidden], printed: &str, here: &Path) -> Option<String> {
     let complaints = printed.lines().filter(|line| line.contains("ermission denied") || line.contains("EACCES"));
     let words = complaints.flat_map(|line| line.split([' ', '\'', '"', '`', ':', '‘', '’', '(', ')', ',']));
     let folders = words.filter(|word| word.contains('/') || matches!(*word, "." | "..")).map(|word| {
-        let folder = resolved(&begin.join(word));
+        let folder = resolved(&here.join(word));
         let hidden =
             all.iter().map(|hidden| resolved(&hidden.path)).find(|path| *path != folder && path.starts_with(&folder));
         Some((folder.clone(), hidden.filter(|_| folder.is_dir())?))

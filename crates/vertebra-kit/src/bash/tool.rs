@@ -327,7 +327,7 @@ impl Prepared {
         let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
             let known = (places.home(), &variables);
-            if start.is_held() { hidden(bash, (&command, &printed, &begin), &denied, known) } else { Vec::new() }
+            if start.is_held() { hidden(bash, (&command, &printed, &end.folder), &denied, known) } else { Vec::new() }
         };
         let home = variables.folder("HOME");
         let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
@@ -366,13 +366,13 @@ fn millis(time: Duration) -> u64 {
 /// What of the hidden paths a command, or what it printed, speaks of.
 fn hidden(
     bash: &Bash,
-    (command, printed, begin): (&str, &str, &Path),
+    (command, printed, here): (&str, &str, &Path),
     denied: &DeniedReads,
     (folder, variables): (&Path, &Variables),
 ) -> Vec<String> {
     let all = Hidden::all(bash, denied, folder, variables);
     let named = all.iter().filter_map(|hidden| hidden.remark(folder, &[command, printed]));
-    named.chain(unlisted(&all, printed, begin)).collect()
+    named.chain(unlisted(&all, printed, here)).collect()
 }
 
 /// What a command has printed, as far as it is shown.
