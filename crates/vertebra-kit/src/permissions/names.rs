@@ -35,10 +35,11 @@ pub(crate) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
 pub(crate) fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?', '['])
 }
-/// How many names of a folder that is copied are checked.
-const MAX_COPIED: usize = 1000;
 
-/// Returns the paths of the files below a folder, from it, as far as the limit goes.
+/// How many files a command may copy with their folders.
+pub(super) const MAX_COPIED: usize = 20_000;
+
+/// Returns the paths of the files below a folder, from it, until there are more than the limit.
 pub(super) fn names_below(folder: &str) -> Vec<String> {
     let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
     while let Some(inner) = folders.pop() {
@@ -47,7 +48,7 @@ pub(super) fn names_below(folder: &str) -> Vec<String> {
             let path = if inner.is_empty() { name } else { format!("{inner}/{name}") };
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(path);
-            } else if found.len() < MAX_COPIED {
+            } else if found.len() <= MAX_COPIED {
                 found.push(path);
             } else {
                 return found;

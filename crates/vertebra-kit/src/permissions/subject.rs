@@ -18,7 +18,7 @@ use super::{
     git::{Line, Review},
     host::host_of,
     mentions::mentioned,
-    names::{found, is_pattern, names_below},
+    names::{MAX_COPIED, found, is_pattern, names_below},
     patch,
     path::{Base, PathPattern, Place, is_name, leaves_out, path_in, real, relative},
     rule::{NamePattern, Rule, is_edit},
@@ -112,6 +112,8 @@ pub(super) struct Subject {
     pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
+    /// How many of them are files in a folder that is copied.
+    copied: usize,
     /// Folders that a command moves or removes with all that is in them.
     pub(super) moved: Vec<Place>,
     /// Whether the call applies a patch whose files are not known.
@@ -191,6 +193,7 @@ impl Subject {
             places: Vec::new(),
             searched: Vec::new(),
             touched: Vec::new(),
+            copied: 0,
             moved: Vec::new(),
             unknown_patch: false,
             hosts: urls(&call.args).map(host_of).collect(),
@@ -220,8 +223,11 @@ impl Subject {
             subject.read_mentions(&call.args);
             subject.read_patterns()?;
         }
-        if subject.places.len() + subject.touched.len() > MAX_PLACES {
+        if subject.places.len() + subject.named() > MAX_PLACES {
             return Err(format!("the call names more than {MAX_PLACES} paths, too many to check"));
+        }
+        if subject.copied > 2 * MAX_COPIED {
+            return Err(format!("the call copies more than {MAX_COPIED} files, too many to check: copy fewer at once"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).chain(&mut subject.moved).for_each(Place::follow_links);
@@ -384,7 +390,7 @@ impl Subject {
                     self.touched.push(Touched { changes: may_change && is_path, place });
                 }
                 // The call is denied for its size, so the rest need not be kept.
-                if self.touched.len() > MAX_PLACES {
+                if self.named() > MAX_PLACES {
                     break;
                 }
             }
@@ -416,11 +422,21 @@ impl Subject {
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             self.touched.push(Touched { place: self.place_in_shell(&format!("{target}/{name}")), changes: true });
             for below in self.place_in_shell(source).0.iter().flat_map(|source| names_below(source)) {
+                // The call is denied for its size.
+                if self.copied > 2 * MAX_COPIED {
+                    return;
+                }
                 for path in [format!("{target}/{below}"), format!("{target}/{name}/{below}")] {
                     self.touched.push(Touched { place: self.place_in_shell(&path), changes: true });
+                    self.copied += 1;
                 }
             }
         }
+    }
+
+    /// How many paths the words of the commands name. A folder that is copied is one, however much is in it.
+    fn named(&self) -> usize {
+        self.touched.len() - self.copied
     }
 
     /// Adds the files that patches change. A patch is in the line, as a here-document, or in a file that the line names.
