@@ -2,6 +2,7 @@
 
 use std::{
     cell::LazyCell,
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -300,7 +301,9 @@ impl Prepared {
                 let own = caches.variables(&variables, start.has_layers());
                 packages::set(&mut variables, own);
             }
-            shell.env_clear().envs(&variables.0).envs(running.variable());
+            let count = variables.0.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str());
+            let for_git = denied.git_variables(count);
+            shell.env_clear().envs(&variables.0).envs(for_git).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
             output.set(&printed, running.leader());
