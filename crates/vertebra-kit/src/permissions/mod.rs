@@ -47,7 +47,7 @@ use vertebra::{Ran, Record, prelude::*};
 pub(crate) use self::{
     command::CommandPattern,
     fetches::fetched_by,
-    git::{may_write as git_may_write, written as written_by_git},
+    git::{may_write as git_may_write, new_worktree, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };

@@ -55,7 +55,7 @@ pub use self::{
 pub(super) use self::{
     engine::Tried,
     private::{Networks, Private},
-    refusal::Refusal,
+    refusal::{Refusal, SignalRequest},
     rules::{Folder, Layers, Over, Use, expanded, resolved},
     start::Start,
 };
@@ -185,6 +185,8 @@ pub(super) struct Rights<'a> {
     pub(super) removable: &'a [PathBuf],
     /// Layers over the caches of the person.
     pub(super) layers: Option<&'a Layers>,
+    /// Whether other commands of the session are under way.
+    pub(super) neighbours: bool,
 }
 
 impl Default for Sandbox {
@@ -387,6 +389,8 @@ impl Sandbox {
             layers,
             landlock,
             minded,
+            neighbours: rights.neighbours,
+            terminals: matches!(way, Way::Own { .. }),
             bubblewrap,
         }
     }
