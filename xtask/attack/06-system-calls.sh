@@ -59,6 +59,30 @@ signal_to_others() {
     kill $victim 2> /dev/null
 }
 
+# Signals to a process outside by a handle, and to its group
+signal_to_groups_and_handles() {
+    setsid bash -c 'echo $$ > "$ROOT/victim"; exec sleep 60' &
+    disown $!
+    until test -s "$ROOT/victim"; do sleep 0.05; done
+    victim=$(cat "$ROOT/victim")
+    agent "kill -9 -- -$victim" "python3 -c 'import os, signal; signal.pidfd_send_signal(os.pidfd_open($victim), 9)'"
+    sleep 0.2
+    broken_if test ! -e /proc/$victim
+    kill $victim 2> /dev/null
+}
+
+# A terminal that belongs to another process is written to
+terminal_of_others() {
+    python3 -c 'import os, select, sys
+m, s = os.openpty(); print(os.ttyname(s), flush=True)
+print(os.read(m, 99) if select.select([m], [], [], 5)[0] else "", flush=True)' > "$ROOT/terminal" &
+    holder=$!
+    until test -s "$ROOT/terminal"; do sleep 0.05; done
+    agent "python3 -c 'open(\"$(head -1 "$ROOT/terminal")\", \"w\").write(\"typed\\n\")'"
+    wait $holder
+    broken_if grep -q typed "$ROOT/terminal"
+}
+
 # ptrace and the memory of a process outside
 memory_of_others() {
     _victim

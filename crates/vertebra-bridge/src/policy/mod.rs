@@ -36,8 +36,8 @@ use std::sync::Arc;
 
 use vertebra::{
     Agent, Attach as _, BeforeStep, BeforeToolUse, BuildError, Deltas, HookOptions as _, HookSet, Match as _, Matcher,
-    Model, ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role, ask,
-    proceed,
+    Model, ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role,
+    ask, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 

@@ -36,7 +36,9 @@ mod report;
 mod rights;
 mod running;
 pub mod sandbox;
+mod signals;
 mod text;
+mod told;
 mod tool;
 
 use std::{

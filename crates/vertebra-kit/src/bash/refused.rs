@@ -110,7 +110,7 @@ pub(super) fn remarks(
             )
         }),
         Refusal::Terminal => may_have_failed.then(|| {
-            "the sandbox has no pseudo-terminals, because a command that opens them could type into those of others; run \
+            "the sandbox has no pseudo-terminals here, because a command that opens them could type into those of others; run \
              the program without one"
                 .to_owned()
         }),
@@ -122,8 +122,7 @@ pub(super) fn remarks(
     });
     let hidden = if may_have_failed { hidden() } else { Vec::new() };
     let signal = (sends_signals(command) && printed.contains("Operation not permitted")).then(|| {
-        "the sandbox blocked a signal to a process of another command; end a command in the background with `background` \
-         and `stop`"
+        "the sandbox blocked a signal to a process that no command of this session started; a person has to send it"
             .to_owned()
     });
     for remark in said.chain(signal).chain(hidden) {

@@ -89,13 +89,8 @@ impl Tool for BashTool {
             return Err(ToolError::new(rebase::WHY));
         }
         let (info, state) = (cx.run().info(), cx.state());
-        let wanted =
-            needs.map(|needs| self.wanted(&needs, &info.session_id, &info.working_directory, state)).transpose()?;
-        let (all, ask) = wanted.map(|wanted| (wanted.all, wanted.question)).unwrap_or_default();
-        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(&*info.working_directory));
-        let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
-        let granted = self.bash.held(&info.session_id).and(all.clone());
-        self.bash.check_git(&command, (folder, &here), &granted, &self.variables(state)).await?;
+        let asked = self.wanted(&command, needs, &info.session_id, &info.working_directory, state).await?;
+        let Wanted { all, question: ask } = asked.wanted;
         if ask.is_some() {
             self.bash.grants.ask(&info.session_id, digest, all);
         }
@@ -134,22 +129,54 @@ impl Tool for BashTool {
 }
 
 impl BashTool {
-    fn wanted(&self, needs: &Needs, session: &str, agent: &str, state: &AgentState) -> Result<Wanted, ToolError> {
-        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(agent));
+    /// What a command needs besides what its session may do: what it asks for, and the folder of a worktree that it makes.
+    async fn wanted(
+        &self,
+        command: &str,
+        needs: Option<Needs>,
+        session: &str,
+        agent: &str,
+        state: &AgentState,
+    ) -> Result<Asked, ToolError> {
+        let bash = &self.bash;
+        let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(agent));
+        let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
         let variables = self.variables(state);
-        needs.wanted(&self.bash, session, folder, (&variables, state))
+        let beside = bash.worktrees_beside(command, (folder, &here), &variables);
+        let held = bash.held(session).and(beside.clone());
+        let mut needs = needs.unwrap_or_default();
+        let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
+        let granted = held.clone().and(wanted.all.clone());
+        let more = bash.check_git(command, (folder, &here), &granted, &variables).await?;
+        if more.is_empty() {
+            return Ok(Asked { beside, wanted });
+        }
+        needs.and_write(more.write, "git makes a worktree there");
+        let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
+        Ok(Asked { beside, wanted })
     }
 
-    /// What a command may do: what its session may, and what it needs if a person has said yes to that.
-    fn granted(&self, needs: Option<&Needs>, invocation: &Invocation) -> Result<Granted, ToolError> {
-        let session = &invocation.run().info().session_id;
-        let held = self.bash.held(session);
-        let Some(needs) = needs else { return Ok(held) };
-        let wanted = self.wanted(needs, session, invocation.working_directory(), invocation.state())?;
-        match wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
-            Some(question) => Err(ToolError::new(format!("not run: {question}; no person said yes to this"))),
-            None => Ok(held.and(wanted.all)),
+    /// What a command may do besides what its session may, if a person has said yes to what needs one. New worktrees beside the
+    /// folder belong to the session from now on.
+    async fn granted(
+        &self,
+        command: &str,
+        needs: Option<Needs>,
+        invocation: &Invocation,
+    ) -> Result<Granted, ToolError> {
+        if needs.is_none() && !command.contains("worktree") {
+            return Ok(Granted::default());
         }
+        let session = &invocation.run().info().session_id;
+        let (agent, state) = (invocation.working_directory(), invocation.state());
+        let Asked { beside, wanted } = self.wanted(command, needs, session, agent, state).await?;
+        if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+            return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
+        }
+        if !beside.is_empty() {
+            self.bash.grants.add(session, beside.clone());
+        }
+        Ok(beside.and(wanted.all))
     }
 
     fn variables(&self, state: &AgentState) -> Variables {
@@ -169,8 +196,12 @@ impl BashTool {
         let state = invocation.state();
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
-        let granted = self.granted(input.needs.as_ref(), invocation)?;
-        let (inside, outside) = bash.inside_and_outside(&granted, folder, &variables);
+        let more = self.granted(&input.command, input.needs, invocation).await?;
+        let held = bash.held(session);
+        let granted = held.clone().and(more.clone());
+        let (inside, mut outside) = bash.inside_and_outside(&granted, folder, &variables);
+        // One that was granted before and is gone by now is made again for a command that asks for it, and for no other.
+        outside.retain(|path| path.exists() || more.write.contains(path));
         let made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
@@ -201,7 +232,7 @@ impl BashTool {
         tried.space.clone_from(&way.none);
         packages::set(&mut variables, way.variables(&bash, &granted));
         // The folders that only this command may write.
-        let once = granted.write.difference(&bash.held(session).write).cloned().collect();
+        let once = granted.write.difference(&held.write).cloned().collect();
         Ok(Ready::Yes(Box::new(Prepared {
             bash,
             command: input.command,
@@ -225,6 +256,13 @@ impl BashTool {
             tried,
         })))
     }
+}
+
+/// What a command needs besides what its session may do.
+struct Asked {
+    /// Worktrees beside the folder, which nobody is asked about.
+    beside: Granted,
+    wanted: Wanted,
 }
 
 /// Whether a command can be run.
@@ -282,6 +320,7 @@ impl Prepared {
         } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
+        let neighbours = bash.grants.under_way.of(&session);
         let rights = Rights {
             denied: &denied,
             network: &granted.network,
@@ -290,6 +329,7 @@ impl Prepared {
             allowed: &inside,
             removable: &outside,
             layers: caches.as_ref().map(|caches| &caches.layers),
+            neighbours: neighbours.are_there(),
         };
         let (start, printed, ended, began) = loop {
             let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
@@ -312,7 +352,7 @@ impl Prepared {
             }
             let began = SystemTime::now();
             let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
-            let ended = process::run(&mut shell, limit, &printed, live, &start, &running)
+            let ended = process::run(&mut shell, limit, &printed, live, &start, (&running, &neighbours))
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {

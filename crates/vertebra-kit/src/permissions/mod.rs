@@ -50,7 +50,7 @@ use self::{analysed::Analysed, file::RuleFile, judge::Reach, reads::Reads, subje
 pub(crate) use self::{
     command::CommandPattern,
     fetches::fetched_by,
-    git::{may_write as git_may_write, written as written_by_git},
+    git::{may_write as git_may_write, new_worktree, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };
@@ -234,10 +234,7 @@ impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
         let analysed = Arc::<Analysed>::default();
-        kit.add_hook(
-            BeforeToolUse.named(denied::HOOK).priority(-1000),
-            Reads::new(rules.clone(), analysed.clone()),
-        );
+        kit.add_hook(BeforeToolUse.named(denied::HOOK).priority(-1000), Reads::new(rules.clone(), analysed.clone()));
         let judge = Arc::new(Judge(rules.clone(), analysed));
         // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
         kit.add_hook(BeforeToolUse.named(ALLOW).priority(1000).fail_open(), judge.clone());

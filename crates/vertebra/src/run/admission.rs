@@ -184,7 +184,7 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
     let at = run.at(Notification::NAME);
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
-    let (call_id, mut digest) = (approval.call_id.clone(), approval.digest.clone());
+    let mut digest = approval.digest.clone();
     let decision = match asked_before(run, &approval).await? {
         Some(Question { decision: Some(decision), line, .. }) => {
             // In a record, arguments may hide something that was there when they were approved.
@@ -210,7 +210,7 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
         Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
+            let message = format!("`{}` waits for approval: {}", approval.tool, approval.reason);
             return Err(run.control().wait_for(APPROVER, message));
         }
     })

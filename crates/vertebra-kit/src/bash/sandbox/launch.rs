@@ -163,7 +163,7 @@ fn become_command(
         files::fence(rules, top, unix_sockets == calls::UnixSockets::Open)?;
         changes_nothing(rules)?;
     }
-    let open = Open { network: &rules.network, unix_sockets };
+    let open = Open { network: &rules.network, unix_sockets, neighbours: rules.neighbours };
     calls::restrict(open, rules.minded)?;
     drop_capabilities(CapabilitySet::empty())?;
     if rules.minded {

@@ -57,7 +57,7 @@ pub(super) use self::{
     engine::Tried,
     handover::{PATIENCE, give},
     private::{Networks, Private},
-    refusal::Refusal,
+    refusal::{Refusal, SignalRequest},
     rules::{Folder, Layers, Over, Use, expanded, resolved},
     start::Start,
 };
@@ -193,6 +193,8 @@ pub(super) struct Rights<'a> {
     pub(super) removable: &'a [PathBuf],
     /// Layers over the caches of the person.
     pub(super) layers: Option<&'a Layers>,
+    /// Whether other commands of the session are under way.
+    pub(super) neighbours: bool,
 }
 
 impl Default for Sandbox {
@@ -393,6 +395,8 @@ impl Sandbox {
             layers,
             landlock,
             minded,
+            neighbours: rights.neighbours,
+            terminals: matches!(way, Way::Own { .. }),
             bubblewrap,
         }
     }

@@ -113,6 +113,7 @@ pub enum UnixSockets {
 
 /// What the launcher applies.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is given or not, by itself")]
 pub(super) struct Rules {
     /// Not readable, whether they are there yet or not.
     pub(super) deny_read: Vec<PathBuf>,
@@ -134,6 +135,10 @@ pub(super) struct Rules {
     pub(super) landlock: bool,
     /// Whether a supervisor makes the changes of files, so that names can be protected. It takes Landlock.
     pub(super) minded: bool,
+    /// Whether other commands of its session are under way, to which it may send signals.
+    pub(super) neighbours: bool,
+    /// Whether the command gets pseudo-terminals of its own. It takes a mount namespace.
+    pub(super) terminals: bool,
     /// The program that makes the mounts, if the launcher is not to make them itself.
     pub(super) bubblewrap: Option<PathBuf>,
 }

@@ -39,6 +39,9 @@ use super::{
 };
 use crate::process::descendants;
 
+/// How the kernel says that the other end of a connection is closed.
+const GONE: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR).union(PollFlags::NVAL);
+
 /// How long what the command left in the background may still print.
 const LINGER: Duration = Duration::from_millis(200);
 
@@ -127,6 +130,7 @@ struct Life {
 #[expect(clippy::struct_excessive_bools, reason = "each of them happens or not, by itself")]
 struct News {
     agent_is_gone: bool,
+    answer: bool,
     ended: bool,
     word: bool,
     call: bool,
@@ -137,6 +141,9 @@ impl Life {
         loop {
             let news = self.wait()?;
             if let Some(minder) = &mut self.minder {
+                if news.answer {
+                    minder.hear();
+                }
                 minder.serve(news.call);
             }
             if news.word {
@@ -159,8 +166,8 @@ impl Life {
 
     fn wait(&self) -> Result<News, LaunchError> {
         let agent = stdin();
-        let mut polled =
-            vec![PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::RDHUP), PollFd::new(&self.ended, PollFlags::IN)];
+        let said = if self.minder.is_some() { PollFlags::RDHUP | PollFlags::IN } else { PollFlags::RDHUP };
+        let mut polled = vec![PollFd::from_borrowed_fd(agent.as_fd(), said), PollFd::new(&self.ended, PollFlags::IN)];
         polled.extend(self.word.as_ref().map(|word| PollFd::new(word, PollFlags::IN)));
         let listener = polled.len();
         polled.extend(self.minder.iter().flat_map(Minder::polled));
@@ -174,7 +181,8 @@ impl Life {
         }
         let happened = |at: usize| polled.get(at).is_some_and(|polled| !polled.revents().is_empty());
         Ok(News {
-            agent_is_gone: happened(0),
+            agent_is_gone: polled[0].revents().intersects(GONE),
+            answer: polled[0].revents().contains(PollFlags::IN),
             ended: happened(1),
             word: self.word.is_some() && happened(2),
             call: self.minder.is_some() && polled[listener].revents().contains(PollFlags::IN),
