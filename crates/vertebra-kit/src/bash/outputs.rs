@@ -148,7 +148,9 @@ impl Recorder {
 
     /// What there is so far, with lines that have not ended.
     pub(super) fn record(&mut self) -> Record {
-        std::mem::take(&mut self.begun).iter().for_each(|begun| self.keep(begun));
+        for begun in std::mem::take(&mut self.begun) {
+            self.keep(&begun);
+        }
         let (bytes, lines) = (self.total, self.lines + u64::from(self.is_open));
         let file = self.file.as_ref().map(|(_, path)| path.clone());
         let remark = file.as_ref().map(|path| {
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(text, "warning: x\ncollected 3 items\nwarning: y\n...");
         assert_eq!((bytes, lines), (text.len() as u64, 4));
         let mut endless = Recorder::new(Some(place.path().to_owned()), 10);
-        endless.push(Stream::Stdout, &[b'.'; LINE_BYTES + 1]);
+        endless.push(Stream::Stdout, &vec![b'.'; LINE_BYTES + 1]);
         assert_eq!(endless.begun[0].len(), 0, "what is held back has a bound");
     }
 
