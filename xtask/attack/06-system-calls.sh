@@ -261,6 +261,11 @@ makes_envrc_by_link() {
     _made .envrc 'echo x > a; ln a .envrc'
 }
 
+# A command makes .envrc among packages, where it may, and renames the folder of packages
+makes_envrc_by_packages() {
+    _made x/.envrc 'mkdir node_modules; echo x > node_modules/.envrc; python3 -c "import os; os.rename(\"node_modules\", \"x\")"'
+}
+
 # A command makes .envrc by a symbolic link
 makes_envrc_by_symlink() {
     repository

@@ -87,13 +87,15 @@ impl Bash {
         };
         let made: BTreeSet<PathBuf> = made.into_iter().filter(may).collect();
         let mut more = Granted { write: made, ..Granted::default() }.beyond(granted);
+        let outside = |granted: &Granted| self.inside_and_outside(granted, places.0, variables).1;
         if more.is_empty() {
-            return Err(refusal(&found, &folder));
+            return Err(refusal(&found, &folder, &outside(granted)));
         }
-        let found = self.written_by_git(command, places, &granted.clone().and(more.clone()), variables).await;
+        let both = granted.clone().and(more.clone());
+        let found = self.written_by_git(command, places, &both, variables).await;
         let in_worktree = |path: &PathBuf| more.write.iter().any(|made| path.starts_with(made));
         if !found.iter().all(|(is_closed, path)| !is_closed && in_worktree(path)) {
-            return Err(refusal(&found, &folder));
+            return Err(refusal(&found, &folder, &outside(&both)));
         }
         more.write.extend(found.into_iter().map(|(_, path)| path));
         Ok(more)
@@ -151,8 +153,9 @@ fn worktrees(gits: &[(String, Vec<String>)]) -> Vec<PathBuf> {
     gits.iter().filter_map(|(here, words)| new_worktree(here, words)).map(|path| resolved(&path)).collect()
 }
 
-/// What is said of files, with whether each is closed whoever asks.
-fn refusal(found: &[(bool, PathBuf)], folder: &Path) -> ToolError {
+/// What is said of files, with whether each is closed whoever asks. Folders outside of the working folder do not open what is
+/// protected in them.
+fn refusal(found: &[(bool, PathBuf)], folder: &Path, outside: &[PathBuf]) -> ToolError {
     let mut names: Vec<String> = Vec::new();
     for (_, path) in found {
         let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
@@ -166,6 +169,8 @@ fn refusal(found: &[(bool, PathBuf)], folder: &Path) -> ToolError {
         format!("`{}`{}", names.join("`, `"), if more > 0 { format!(" and {more} more") } else { String::new() });
     let advice = if found.iter().any(|(is_closed, _)| *is_closed) {
         "policies of agents stay closed to commands, so a person has to run this"
+    } else if found.iter().any(|(_, path)| outside.iter().any(|outside| path.starts_with(outside))) {
+        "a folder outside does not open them: ask for them by name, beside their folder, in `needs.write`"
     } else {
         "ask for them, or for their folders, in `needs.write`"
     };

@@ -23,7 +23,7 @@ use super::{
     capture::{Printed, Stream},
     live::Live,
     running::Running,
-    sandbox::{Refusal, Start},
+    sandbox::{PATIENCE, Refusal, Start, give},
     signals::Neighbours,
     text,
     told::Told,
@@ -78,6 +78,14 @@ pub(super) async fn run(
     let mut child = piped.process_group(0).spawn()?;
     running.began(child.id());
     neighbours.add(&running.leader());
+    if let (Some(connection), Some(rules)) = (&connection, start.rules()) {
+        connection.set_write_timeout(Some(PATIENCE))?;
+        match give(&**connection, rules.as_bytes()) {
+            // A launcher that is gone has said why.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
     let (out, mut err) = (child.stdout.take(), child.stderr.take());
     // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
     let tree = match connection.clone() {

@@ -2,14 +2,13 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use vertebra::ToolError;
 
-/// How long the rules may be: what one argument of a program may be, with some room.
+/// How long the rules may be: what the buffer of a connection takes, with some room.
 const RULES_BYTES: usize = 120 * 1024;
 
 /// What no command reads unless it is taken off the list. `~/` is the home folder.
@@ -188,7 +187,7 @@ impl Rules {
     }
 
     /// As a launcher reads them.
-    pub(super) fn to_text(&self) -> Result<OsString, ToolError> {
+    pub(super) fn to_text(&self) -> Result<String, ToolError> {
         let text = serde_json::to_string(self)
             .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
         let bytes = text.len();
@@ -196,7 +195,7 @@ impl Rules {
             let limit = format!("at most {RULES_BYTES} fit: deny folders in place of files");
             return Err(ToolError::new(format!("the rules of the sandbox take {bytes} bytes; {limit}")));
         }
-        Ok(text.into())
+        Ok(text)
     }
 }
 

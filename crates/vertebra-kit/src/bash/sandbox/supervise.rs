@@ -4,6 +4,7 @@
 use std::{
     convert::Infallible,
     ffi::{OsStr, OsString},
+    fs,
     io::{Read as _, Write as _, stdin},
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -30,6 +31,7 @@ use rustix::{
 
 use super::{
     ENTER, HELD,
+    handover::give,
     launch::{CANNOT_RUN, LISTENER, LaunchError},
     minder::Minder,
     refusal::{Refusal, Refusals},
@@ -60,16 +62,18 @@ pub(super) fn supervise(
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, LaunchError> {
-    let words = [ENTER.into(), serde_json::to_string(rules)?.into(), serde_json::to_string(top)?.into()];
-    see_to_end(&words, program, args, |ours, command| {
+    let told = serde_json::to_vec(&(rules, top))?;
+    see_to_end(ENTER, program, args, |ours, command| {
+        // One that is gone has said why.
+        _ = give(&mut fs::File::from(ours.try_clone().map_err(LaunchError::Supervisor)?), &told);
         let listener = if rules.minded { received(ours, command)? } else { None };
         Ok(listener.map(|listener| Minder::new(listener, rules, folders)))
     })
 }
 
-/// Starts this program once more, with these words, as the process that becomes the command, and sees that to its end.
+/// Starts this program once more, with this word, as the process that becomes the command, and sees that to its end.
 pub(super) fn see_to_end(
-    words: &[OsString],
+    word: &str,
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
     minder: impl FnOnce(&OwnedFd, Pid) -> Result<Option<Minder>, LaunchError>,
@@ -84,7 +88,7 @@ pub(super) fn see_to_end(
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(supervisor)?;
     let mut command = Command::new("/proc/self/exe");
-    command.args(words).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
+    command.arg(word).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
     let child = command.spawn().map_err(LaunchError::Supervisor)?;
     drop(command);
     let command = Pid::from_child(&child);
@@ -188,7 +192,7 @@ impl Life {
     /// Passes on what the command says first, and lets it go on.
     fn listen(&mut self) {
         let Some(word) = self.word.take() else { return };
-        let mut word = std::fs::File::from(word);
+        let mut word = fs::File::from(word);
         let mut said = [0; 4096];
         let count = word.read(&mut said).unwrap_or(0);
         let said = String::from_utf8_lossy(&said[..count]);
@@ -235,7 +239,7 @@ impl Life {
 /// Tells the agent what the command left in the background.
 fn tell_left() {
     let name = |pid: &Pid| {
-        let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).ok()?;
+        let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).ok()?;
         Some(name.chars().filter(char::is_ascii_graphic).collect())
     };
     let mut names: Vec<String> = descendants(rustix::process::getpid()).iter().filter_map(name).collect();

@@ -9,6 +9,7 @@ mod act;
 mod address;
 mod attributes;
 mod checked;
+mod detach;
 mod guard;
 mod links;
 mod listening;
