@@ -80,7 +80,6 @@ impl Bash {
         if found.is_empty() {
             return Ok(Granted::default());
         }
-        let (_, outside) = self.inside_and_outside(granted, places.0, variables);
         let made = worktrees(&git_commands(command, &ground(places.0, places.1, variables)));
         let may = |path: &PathBuf| {
             let is_outside = !self.is_inside(path, places.0, variables);
@@ -88,13 +87,15 @@ impl Bash {
         };
         let made: BTreeSet<PathBuf> = made.into_iter().filter(may).collect();
         let mut more = Granted { write: made, ..Granted::default() }.beyond(granted);
+        let outside = |granted: &Granted| self.inside_and_outside(granted, places.0, variables).1;
         if more.is_empty() {
-            return Err(refusal(&found, &folder, &outside));
+            return Err(refusal(&found, &folder, &outside(granted)));
         }
-        let found = self.written_by_git(command, places, &granted.clone().and(more.clone()), variables).await;
+        let both = granted.clone().and(more.clone());
+        let found = self.written_by_git(command, places, &both, variables).await;
         let in_worktree = |path: &PathBuf| more.write.iter().any(|made| path.starts_with(made));
         if !found.iter().all(|(is_closed, path)| !is_closed && in_worktree(path)) {
-            return Err(refusal(&found, &folder, &outside));
+            return Err(refusal(&found, &folder, &outside(&both)));
         }
         more.write.extend(found.into_iter().map(|(_, path)| path));
         Ok(more)

@@ -77,6 +77,7 @@ pub(super) async fn run(
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
     running.began(child.id());
+    neighbours.add(&running.leader());
     if let (Some(connection), Some(rules)) = (&connection, start.rules()) {
         connection.set_write_timeout(Some(PATIENCE))?;
         match give(&**connection, rules.as_bytes()) {
@@ -85,7 +86,6 @@ pub(super) async fn run(
             Ok(()) | Err(_) => {}
         }
     }
-    neighbours.add(&running.leader());
     let (out, mut err) = (child.stdout.take(), child.stderr.take());
     // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
     let tree = match connection.clone() {
