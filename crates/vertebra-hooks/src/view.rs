@@ -83,9 +83,10 @@ impl Asks {
             Compiled::Path(_) => self.paths.add(is_negated),
             Compiled::All(inner) | Compiled::Any(inner) => inner.iter().for_each(|inner| self.add(inner, is_negated)),
             Compiled::Not(inner) => self.add(inner, !is_negated),
-            // These ask for themselves.
-            Compiled::Some(..) | Compiled::Every(..) => {}
-            Compiled::Tool(_)
+            // The first two ask for themselves.
+            Compiled::Some(..)
+            | Compiled::Every(..)
+            | Compiled::Tool(_)
             | Compiled::Session(_)
             | Compiled::Agent(_)
             | Compiled::Step(_)

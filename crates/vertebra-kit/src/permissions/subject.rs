@@ -482,7 +482,9 @@ impl Subject {
     /// Adds the files that code and loops in the line name.
     fn read_code(&mut self, commands: &[String]) {
         let Some(line) = self.line.clone().filter(|_| self.refuses_paths) else { return };
-        let may_change = commands.iter().any(|command| !READERS.contains(&parts(command).0.first().unwrap_or(&"")));
+        let may_change = commands.iter().map(|command| parts(command)).any(|(words, redirections)| {
+            !READERS.contains(words.first().unwrap_or(&"")) || redirections.iter().any(|to| !to.is_harmless())
+        });
         for name in mentioned(&line, commands) {
             let place = self.place_in_shell(&name);
             let may_be = |path: &str| name.contains(['.', '/']) && Path::new(path).parent().is_some_and(Path::is_dir);

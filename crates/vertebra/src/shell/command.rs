@@ -234,7 +234,9 @@ impl Scan<'_, '_> {
         match &fed {
             Some(Fed::Text(text)) if runs_text => self.reread(text),
             Some(Fed::Text(text)) => {
-                carrier::in_code(text).into_iter().for_each(|carried| self.reread(&carried.text()));
+                for carried in carrier::in_code(text) {
+                    self.reread(&carried.text());
+                }
             }
             Some(Fed::Unknown) | None => self.found.hide(words),
         }

@@ -106,16 +106,11 @@ impl Call {
             let Some(line) = line(value) else { continue };
             let listed = shell::listed(&line);
             all.is_whole &= listed.is_whole;
-            match value {
-                Value::Array(words) => {
-                    all.commands.push(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
-                    all.commands.extend(listed.commands);
-                }
-                _ => {
-                    all.commands.extend(listed.commands);
-                    all.commands.extend((!is_only).then_some(line));
-                }
+            if let Value::Array(words) = value {
+                all.commands.push(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
             }
+            all.commands.extend(listed.commands);
+            all.commands.extend((value.is_string() && !is_only).then_some(line));
         }
         all
     }
