@@ -76,15 +76,16 @@ impl Bash {
             found.map(|path| (below(&path).is_some_and(|name| is_policy(&name)), path)).collect::<Vec<_>>()
         });
         match found.await {
-            Ok(found) if !found.is_empty() => Err(refusal(&found, &folder)),
+            Ok(found) if !found.is_empty() => Err(refusal(&found, &folder, &outside)),
             // Without an answer the sandbox holds the command all the same.
             _ => Ok(()),
         }
     }
 }
 
-/// What is said of files, with whether each is closed whoever asks.
-fn refusal(found: &[(bool, PathBuf)], folder: &Path) -> ToolError {
+/// What is said of files, with whether each is closed whoever asks. Folders outside of the working folder do not open what is
+/// protected in them.
+fn refusal(found: &[(bool, PathBuf)], folder: &Path, outside: &[PathBuf]) -> ToolError {
     let mut names: Vec<String> = Vec::new();
     for (_, path) in found {
         let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
@@ -98,6 +99,8 @@ fn refusal(found: &[(bool, PathBuf)], folder: &Path) -> ToolError {
         format!("`{}`{}", names.join("`, `"), if more > 0 { format!(" and {more} more") } else { String::new() });
     let advice = if found.iter().any(|(is_closed, _)| *is_closed) {
         "policies of agents stay closed to commands, so a person has to run this"
+    } else if found.iter().any(|(_, path)| outside.iter().any(|outside| path.starts_with(outside))) {
+        "a folder outside does not open them: ask for them by name, beside their folder, in `needs.write`"
     } else {
         "ask for them, or for their folders, in `needs.write`"
     };

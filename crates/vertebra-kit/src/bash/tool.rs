@@ -20,7 +20,7 @@ use super::{
     environment::Variables,
     folders::{FolderError, Folders, Made},
     grants::Granted,
-    hidden::{Hidden, npm_settings},
+    hidden::{Hidden, npm_settings, unlisted},
     live::Live,
     needs::{Needs, Wanted, closed},
     outputs::Recorder,
@@ -179,6 +179,8 @@ impl BashTool {
         let places = places.map_err(|(path, error)| unusable(&path, folder, &error))?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
+        // The description of the tool names it, so models use it.
+        packages::set(&mut variables, [("TMPDIR".into(), temporary.clone().into())]);
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(state);
@@ -323,12 +325,12 @@ impl Prepared {
         let noted = note.read().unwrap_or_default();
         let end = noted.strip_suffix('\n').map_or(&*begin, Path::new);
         let end = places.stand_after(end, &once);
-        let streams = printed.streams();
+        let mut streams = printed.streams();
         // Most commands are refused nothing, and then their output is not looked through.
         let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
             let known = (places.home(), &variables);
-            if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
+            if start.is_held() { hidden(bash, (&command, &printed, &end.folder), &denied, known) } else { Vec::new() }
         };
         let home = variables.folder("HOME");
         let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
@@ -336,7 +338,7 @@ impl Prepared {
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, closed);
         let unread = start.is_held().then(|| npm_settings(bash, &command, places.home(), &variables)).flatten();
         let after = [&blocked[..], unread.as_slice(), end.remark.as_slice()].concat();
-        let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
+        let said = report(bash, &Why::Ended(&ended.how, limit), &mut streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),
             How::Exited(_) => Ok(ToolOutput {
@@ -365,9 +367,15 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// What of the hidden paths a command, or what it printed, speaks of.
-fn hidden(bash: &Bash, texts: &[&str], denied: &DeniedReads, (folder, variables): (&Path, &Variables)) -> Vec<String> {
+fn hidden(
+    bash: &Bash,
+    (command, printed, here): (&str, &str, &Path),
+    denied: &DeniedReads,
+    (folder, variables): (&Path, &Variables),
+) -> Vec<String> {
     let all = Hidden::all(bash, denied, folder, variables);
-    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).collect()
+    let named = all.iter().filter_map(|hidden| hidden.remark(folder, &[command, printed]));
+    named.chain(unlisted(&all, printed, here)).collect()
 }
 
 /// What a command has printed, as far as it is shown.
@@ -380,7 +388,7 @@ fn text(bash: &Bash, streams: &Streams) -> String {
 fn if_cut_short(bash: &Bash, invocation: &Invocation, printed: &Printed, before: &[String]) {
     let (bash, printed, before) = (bash.clone(), printed.clone(), before.to_vec());
     invocation.if_cut_short(move || {
-        let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+        let said = report(&bash, &Why::CutShort, &mut printed.streams(), &before, &[]);
         ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
     });
 }

@@ -133,6 +133,15 @@ async fn a_repository_with_editor_settings_can_be_cloned_after_a_yes() {
     let call = needing(&clone, json!({ "write": ["here"], "reason": "a clone" }));
     let result = results(&area, &person, &[call]).await.remove(0);
     assert_eq!((result.exit_code, &*result.output), (Some(0), "y"));
+    // A folder outside does not open what is protected in it, and the error says how to ask for that.
+    let there = format!("{}/there", real(&origin));
+    let clone = format!("git clone -q {}/origin {there} && cat {there}/.npmrc", real(&origin));
+    let only = needing(&clone, json!({ "write": [there], "reason": "a clone" }));
+    let said = results(&area, &person, &[only]).await.remove(0).output;
+    assert!(said.contains("ask for them by name, beside their folder, in `needs.write`"), "{said}");
+    let named = json!([there, format!("{there}/.vscode"), format!("{there}/.npmrc")]);
+    let result = results(&area, &person, &[needing(&clone, json!({ "write": named, "reason": "a clone" }))]).await;
+    assert_eq!((result[0].exit_code, &*result[0].output), (Some(0), "y"));
     // What git executes is guarded all the same.
     let hook = needing("echo x > here/.git/hooks/pre-commit", json!({ "write": ["here"], "reason": "a hook" }));
     assert_ne!(results(&area, &person, &[hook]).await[0].exit_code, Some(0));
