@@ -15,7 +15,10 @@ const MAX_WAITING: usize = 64;
 
 /// Analyses by run and call.
 #[derive(Default)]
-pub(super) struct Analysed(Mutex<HashMap<(Arc<str>, Arc<str>), Known>>);
+pub(super) struct Analysed(Mutex<HashMap<CallKey, Known>>);
+
+/// A run and a call of it.
+type CallKey = (Arc<str>, Arc<str>);
 
 struct Known {
     digest: String,

@@ -234,7 +234,8 @@ impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
         let analysed = Arc::<Analysed>::default();
-        kit.add_hook(BeforeToolUse.named(denied::HOOK).priority(-1000), Reads::new(rules.clone(), analysed.clone()));
+        let reads = Reads::new(rules.clone(), analysed.clone());
+        kit.add_hook(BeforeToolUse.named(denied::HOOK).priority(-1000), reads);
         let judge = Arc::new(Judge(rules.clone(), analysed));
         // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
         kit.add_hook(BeforeToolUse.named(ALLOW).priority(1000).fail_open(), judge.clone());

@@ -203,11 +203,7 @@ impl<'c> Git<'c> {
         if let Some(by) = self.changed_by {
             return Shows::Unclear(format!("`{by}` changes what git does"));
         }
-        let inner = inner_words(line.text);
-        let is_inner = |word: &&str| inner.contains(&word.trim_end_matches([')', '`', '\'', '"']));
-        let is_blurred = (self.has_values && is_inner(&self.sub))
-            || (self.may_show() && self.args.iter().any(|word| word.starts_with('-') && is_inner(word)));
-        if is_blurred {
+        if self.is_blurred(line.text) {
             return Shows::Unclear("an option of several words in quotes hides what git is asked".to_owned());
         }
         if !self.folders.is_empty() && self.writes_files() {
@@ -304,6 +300,14 @@ impl<'c> Git<'c> {
             "update-index" if !self.has(&["--cacheinfo", "--index-info", "--stdin"]) => Shows::Nothing,
             _ => unclear(),
         }
+    }
+
+    /// Returns whether words in quotes look like the subcommand or like options of their own.
+    fn is_blurred(&self, text: &str) -> bool {
+        let inner = inner_words(text);
+        let is_inner = |word: &str| inner.contains(&word.trim_end_matches([')', '`', '\'', '"']));
+        (self.has_values && is_inner(self.sub))
+            || (self.may_show() && self.args.iter().any(|word| word.starts_with('-') && is_inner(word)))
     }
 
     /// Returns whether the command copies objects of the repository from or to a folder of this machine.

@@ -41,8 +41,8 @@ pub(super) fn detach(folder: &OwnedFd, at: &Path) -> std::io::Result<()> {
             let mode = Mode::from_raw_mode(found.mode() & 0o777);
             let mut file = std::fs::File::from(openat(folder, &*copy, flags, mode)?);
             file.write_all(&bytes)?;
-            let made = file.metadata()?;
-            if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
+            let owned = file.metadata()?;
+            if (owned.uid(), owned.gid()) != (found.uid(), found.gid()) {
                 fchown(&file, Some(found.uid()), Some(found.gid()))?;
             }
             rustix::fs::fchmod(&file, mode)?;
