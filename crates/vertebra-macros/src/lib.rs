@@ -14,5 +14,5 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as Options);
     let item = parse_macro_input!(item as ItemFn);
     let function = Function::new(item);
-    function.map_or_else(|error| error.into_compile_error(), |function| function.into_tool(&options)).into()
+    function.map_or_else(syn::Error::into_compile_error, |function| function.into_tool(&options)).into()
 }
