@@ -173,7 +173,7 @@ fn an_undo_that_reaches_further_back_asks_first() {
     assert_eq!(place.read("a.txt"), "a\n");
     ask(&mut person, "and?", "Nothing to do.");
     person.types("/undo\r");
-    person.waits_for("(1 prompt ago, committed since)?");
+    person.waits_for("(1 prompt ago, committed since) changed in a.txt?");
     person.waits_for("any other key: no");
     person.types("y");
     person.waits_for("deleted `a.txt`, which was new");
