@@ -63,7 +63,7 @@ pub use budget::counters::{Counter, Within};
 pub use budget::{Budget, Limits, Meter, Reservation, Working};
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
 pub use conversation::compact::Compactor;
-pub use conversation::message::{Image, Message, Messages, ToolCall};
+pub use conversation::message::{Image, Message, Messages};
 pub use conversation::state::{AgentState, Metadata, RECENT_TOOLS};
 pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
@@ -88,7 +88,7 @@ pub use timeline::{
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::args::{ArgEntry, Args, NotAnObject};
-pub use tool::call::Call;
+pub use tool::call::{FlatCall, ToolCall};
 pub use tool::check::{CheckCx, Checked};
 pub use tool::invocation::Invocation;
 pub use tool::result::{ToolResult, ToolStatus};

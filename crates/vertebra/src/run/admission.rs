@@ -144,8 +144,7 @@ async fn put_question(
 ) -> Result<Answer, Interrupted> {
     let decided_by = outcome.decided_by().cloned().filter(|_| outcome.kind() == Kind::Ask);
     let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
-    let at = run.at(PermissionRequest::NAME);
-    let mut event = PermissionAsked { at, call: asked.call.clone(), reason, asked_by };
+    let mut event = PermissionAsked { asked: asked.later(run.at(PermissionRequest::NAME)), reason, asked_by };
     let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     match answered.verdict() {
         // What a tool wants a person to agree to, no hook agrees to.
@@ -158,11 +157,9 @@ async fn put_question(
         PermissionVerdict::Proceed | PermissionVerdict::Skip => {}
     }
     let approval = Approval {
-        at: event.at,
-        call_id: asked.call.call_id.clone(),
-        tool: asked.call.tool.clone(),
-        args: asked.call.args.clone(),
-        digest: asked.call.args.digest(),
+        at: event.asked.at,
+        call: asked.call.clone(),
+        digest: asked.args.digest(),
         reason: event.reason,
         asked_by: event.asked_by,
         preview: checked.preview.clone(),
@@ -180,11 +177,11 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
             approval.asked_by, approval.reason
         )));
     };
-    let message = format!("{} asks about {}: {}", approval.asked_by, approval.tool, approval.reason);
+    let message = format!("{} asks about {}: {}", approval.asked_by, approval.call.tool, approval.reason);
     let at = run.at(Notification::NAME);
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
-    let (call_id, mut digest) = (approval.call_id.clone(), approval.digest.clone());
+    let (call_id, mut digest) = (approval.call.id.clone(), approval.digest.clone());
     let decision = match asked_before(run, &approval).await? {
         Some(Question { decision: Some(decision), line, .. }) => {
             // In a record, arguments may hide something that was there when they were approved.
@@ -210,7 +207,7 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
         Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
+            let message = format!("{} waits for approval of {call_id}: {}", approval.call.tool, approval.reason);
             return Err(run.control().wait_for(APPROVER, message));
         }
     })
@@ -220,7 +217,7 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
 async fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
     let Some(tape) = run.tape() else { return Ok(None) };
     // In a replay it is as late afterwards as it was then, and nobody worked meanwhile.
-    let asked = async { tape.question(run.place(), &approval.call_id, &approval.digest) };
+    let asked = async { tape.question(run.place(), &approval.call.id, &approval.digest) };
     let question = run.unpaid(asked).await?;
     let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
     run.happens(question.as_ref().map(|question| &question.line), what);
@@ -259,7 +256,7 @@ async fn put(
         }
         _ => late(),
     };
-    let call_id = approval.call_id.clone();
+    let call_id = approval.call.id.clone();
     run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
     // Who says "later" has not answered.
     if decision != Decision::Later {

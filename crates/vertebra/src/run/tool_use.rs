@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
-    AfterToolUse, AgentState, Args, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
+    AfterToolUse, AgentState, Args, BeforeToolUse, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
     ToolResult, ToolStatus, ToolUse, ToolUseFailed,
     clock::millis,
     points::events::{ToolAsked, ToolFailed, ToolUsed},
@@ -87,23 +87,20 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     let tool = run.core().tools.canonical(&call.tool);
     let event = ToolAsked {
         at: run.at(BeforeToolUse::NAME),
-        call: Call {
-            call_id: call.id.clone(),
+        call: ToolCall {
             aliases: run.core().tools.aliases(&tool),
-            args: call.args.clone(),
-            malformed: call.malformed.clone(),
-            time_limit: None,
-            recent_tools: before.recent_tools().clone(),
             folder: run.core().tools.folder(&tool, &before),
             tool,
+            ..call.clone()
         },
+        time_limit: None,
+        recent_tools: before.recent_tools().clone(),
     };
     let (number, attempts, original) = (event.at.number, AtomicU32::new(0), event.clone());
     run.control().request(number);
     let core = |mut event: ToolAsked| {
         // An around may change the arguments; which call it is, is not its to say.
-        event.call.become_again(&original.call);
-        event.at = original.at.clone();
+        event.become_again(&original);
         hooked(run, floor, index, &attempts, event)
     };
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
@@ -157,17 +154,16 @@ pub(crate) async fn close_open(run: &Run, desk: &mut LoopState, why: &str) {
 async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, result: ToolResult) -> ToolResult {
     let Open { asked, work } = open;
     if let Some(Work { key, .. }) = work {
-        let call_id = asked.call.call_id.clone();
+        let call_id = asked.id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
         let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
     }
-    let at = run.at(AfterToolUse::NAME);
-    let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
+    let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by: None };
     // Whatever goes wrong here has gone wrong before, and ends the run already.
     if let Ok(outcome) = run.fire(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await {
         desk.take_stops(&outcome);
     }
-    run.tell(|| News::ToolEnded { call: as_run(&asked), result: used.result.clone() });
+    run.tell(|| News::ToolEnded { call: asked.call.clone(), result: used.result.clone() });
     used.result
 }
 
@@ -287,13 +283,12 @@ async fn conclude(
     ended: Ended,
 ) -> Result<(Option<Duration>, ToolResult), Interrupted> {
     let Ended { mut result, blocked_by, reached } = ended;
-    let (call, retries) = (asked.call.clone(), run.retries(attempt));
+    let retries = run.retries(attempt);
     // The second of a pair is told even to a run that is being cancelled.
     let leave = Leave::Never;
     if result.status == ToolStatus::Failed {
         let mut failed = ToolFailed {
-            at: run.at(ToolUseFailed::NAME),
-            call: call.clone(),
+            asked: asked.later(run.at(ToolUseFailed::NAME)),
             error: result.output.clone(),
             reached,
             attempts: attempt,
@@ -312,13 +307,13 @@ async fn conclude(
         }
     }
     run.control().advance(number, Advance::Close)?;
-    let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
+    let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
     if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
         return Ok((Some(Duration::from_millis(after_ms)), used.result));
     }
-    run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
+    run.tell(|| News::ToolEnded { call: asked.call.clone(), result: used.result.clone() });
     Ok((None, used.result))
 }
 
@@ -334,7 +329,7 @@ async fn use_once(
     known: AgentState,
     approved: Option<Arc<str>>,
 ) -> Result<ToolResult, Interrupted> {
-    let Call { call_id, tool, args, time_limit, .. } = &asked.call;
+    let ToolAsked { call: ToolCall { id: call_id, tool, args, .. }, time_limit, .. } = asked;
     let tools = &run.core().tools;
     let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("unknown tool `{tool}`")));
@@ -356,7 +351,7 @@ async fn use_once(
         }
     };
     run.control().advance(number, Advance::Start(Work { key: key.clone(), children }))?;
-    run.tell(|| News::ToolBegan { call: as_run(asked) });
+    run.tell(|| News::ToolBegan { call: asked.call.clone() });
     let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
     let invocation = invoked(key.clone()).approved_for(approved);
     let remains = invocation.remains();
@@ -397,10 +392,4 @@ async fn use_once(
     run.control().advance(number, Advance::End)?;
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
-}
-
-/// The call as it is used: with the arguments that hooks left.
-fn as_run(asked: &ToolAsked) -> ToolCall {
-    let Call { call_id, tool, args, malformed, .. } = asked.call.clone();
-    ToolCall { id: call_id, tool, args, malformed }
 }

@@ -35,7 +35,7 @@ pub(crate) async fn stands(
     invocation: impl FnOnce(String) -> Invocation,
 ) -> Result<Use, Interrupted> {
     let Some(tape) = run.tape() else { return Ok(Use::New) };
-    let call_id = &asked.call.call_id;
+    let call_id = &asked.call.id;
     let Some(begun) = tape.begun(run.place(), call_id) else {
         if run.replayed().is_some() {
             run.happens(None, intended(asked, String::new()));
@@ -83,7 +83,7 @@ pub(crate) async fn stands(
 pub(crate) fn intended(asked: &ToolAsked, key: String) -> What {
     let call = &asked.call;
     What::ToolIntended {
-        call_id: call.call_id.clone(),
+        call_id: call.id.clone(),
         key,
         tool: call.tool.clone(),
         args: call.args.clone(),

@@ -427,7 +427,7 @@ impl Track {
             | What::ToolIntended { call_id, .. }
             | What::ToolLeftOut { call_id, .. }
             | What::Answered { call_id, .. } => call_id.to_string(),
-            What::Asked { approval, .. } => approval.call_id.to_string(),
+            What::Asked { approval, .. } => approval.call.id.to_string(),
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::RunBegan { .. }

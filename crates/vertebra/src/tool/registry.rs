@@ -8,7 +8,7 @@ use std::{
 
 use jsonschema::Validator;
 
-use crate::{AgentState, BuildError, Call, Offer, SharedTool, ToolSpec, tool::ErasedTool};
+use crate::{AgentState, BuildError, Offer, SharedTool, ToolCall, ToolSpec, tool::ErasedTool};
 
 /// How long the arguments of one call may be.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
@@ -95,7 +95,7 @@ impl Tools {
     }
 
     /// Why a call cannot be made, in words the model can use.
-    pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
+    pub(crate) fn check(&self, call: &ToolCall) -> Result<(), String> {
         let Some(held) = self.by_name.get(&call.tool) else {
             let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
             names.sort_unstable();

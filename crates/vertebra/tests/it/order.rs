@@ -136,7 +136,7 @@ struct Patient {
 impl Approver for Patient {
     async fn decide(&self, approval: &Approval) -> Decision {
         let first = self.log.lines().is_empty();
-        self.log.add(format!("asked about {}", approval.args.to_value()));
+        self.log.add(format!("asked about {}", approval.call.args.to_value()));
         if !first {
             self.began.notified().await;
         }

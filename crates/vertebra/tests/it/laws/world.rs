@@ -277,13 +277,13 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
     builder.priority(i32::MIN);
     let told = trace.clone();
     builder.on(BeforeToolUse, async move |cx| {
-        told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call_id) });
+        told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call.id) });
         proceed()
     });
     builder.priority(i32::MIN);
     let told = trace.clone();
     builder.on(AfterToolUse, async move |cx| {
-        let call = format!("{}/{}", cx.at.run.run_id, cx.call_id);
+        let call = format!("{}/{}", cx.at.run.run_id, cx.call.id);
         told.add(Event::After { call, status: cx.result.status });
         proceed()
     });
