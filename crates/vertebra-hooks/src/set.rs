@@ -3,18 +3,19 @@
 use std::{
     any::{Any, TypeId},
     collections::{HashMap, HashSet},
+    marker::PhantomData,
     panic::Location,
     sync::Arc,
     time::Duration,
 };
 
 use crate::{
-    Around, AroundFn, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, Matching, Name, Operation, Point,
-    Reach, RegisterError, Role, Site, Verdict, Watch, WatchFn,
+    Around, AroundFn, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, IntoSeen, Matching, Name,
+    Operation, Point, Reach, RegisterError, Role, Site, Verdict, Watch, WatchFn,
     around::{AroundTable, ErasedAround},
     compiled::Compiled,
     detached::Queue,
-    hook::Closure,
+    hook::{Closure, Looking},
     pattern::Compile,
     table::{Body, Entry, in_hook},
 };
@@ -273,8 +274,8 @@ pub trait Attach {
 
     /// Runs a closure that sees the decision.
     #[track_caller]
-    fn watch<S: Site>(&mut self, site: S, watch: impl WatchFn<S::Point>) -> &mut Self {
-        self.add_watch(site, Closure(watch))
+    fn watch<S: Site, O: IntoSeen + 'static>(&mut self, site: S, watch: impl WatchFn<S::Point, O>) -> &mut Self {
+        self.add_watch(site, Looking(watch, PhantomData))
     }
 
     /// Wraps an operation in a closure: `async |cx, next| next.run(cx).await`.

@@ -91,16 +91,17 @@ pub use tool::args::{ArgEntry, Args, NotAnObject};
 pub use tool::call::{FlatCall, ToolCall};
 pub use tool::check::{CheckCx, Checked};
 pub use tool::invocation::Invocation;
+pub use tool::name::ToolName;
 pub use tool::result::{ToolResult, ToolStatus};
-pub use tool::{FnTool, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
+pub use tool::{FnTool, IntoOutput, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use vertebra_hooks::*;
 
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Kind, Lasting, Match, MatchCall, Matcher,
-        Point, Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace,
-        retry, skip, stop,
+        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Lasting, Match as _, MatchCall as _,
+        Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover,
+        replace, retry, skip, stop,
     };
 
     pub use crate::{

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use vertebra::{
-    Approval, Approver, Decision,
+    Approval, Approver, Decision, Test,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };

@@ -196,7 +196,7 @@ impl RunStory {
             }
             What::ToolIntended { call_id, tool, args, .. } => {
                 let call = &mut self.call_or(&call_id, &tool).call;
-                (call.tool, call.args) = (tool, args);
+                (call.tool, call.args) = (tool.into(), args);
             }
             What::ToolStarted { call_id, .. } => self.call_or(&call_id, &"".into()).state = CallState::Begun,
             What::ToolEnded { call_id, result, .. } | What::ToolLeftOut { call_id, result } => {
@@ -212,7 +212,7 @@ impl RunStory {
                 self.call_or(&call_id, &"".into()).checked = Some(CheckStory { ask, problem });
             }
             What::Asked { approval, .. } => {
-                let call = self.call_or(&approval.call.id, &approval.call.tool);
+                let call = self.call_or(&approval.call.id, &approval.call.tool.shared());
                 call.asked = Some(format!("{}: {}", approval.asked_by, approval.reason));
             }
             What::Answered { call_id, decision } => {

@@ -21,7 +21,7 @@ async fn a_hook_has_thirty_seconds_unless_told_otherwise() {
     let mut set = HookSet::new();
     set.on(Calling, async |_| std::future::pending().await).named("hook").fail_open();
     set.guard(Calling, async |_| std::future::pending().await).named("guard");
-    set.watch(Calling, async |_| std::future::pending().await).named("watch");
+    set.watch(Calling, async |_| std::future::pending::<()>().await).named("watch");
     set.on(Calling, async |_| std::future::pending().await)
         .named("hasty")
         .fail_open()

@@ -266,8 +266,9 @@ async fn a_watch_that_fails_never_matters() {
     let seen = Seen::default();
     let mut set = HookSet::new();
     set.watch(Calling, async |_| Err(std::fmt::Error.into())).named("errs");
-    set.watch(Calling, async |_| panic!("oh")).named("panics");
-    set.watch(Calling, async |_| std::future::pending().await).named("hangs");
+    set.watch(Calling, async |_| -> () { panic!("oh") }).named("panics");
+    set.watch(Calling, async |_| std::future::pending::<()>().await).named("hangs");
+    set.watch(Calling, async |_| {}).named("ends in nothing");
     let log = seen.clone();
     set.watch(Calling, async move |cx| {
         log.add(cx.record().to_string());

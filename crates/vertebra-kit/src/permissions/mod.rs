@@ -42,7 +42,7 @@ mod terminal;
 use std::{path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use vertebra::{Ran, Record, prelude::*};
+use vertebra::{Kind, Ran, Record, prelude::*};
 
 pub(crate) use self::{
     command::CommandPattern,

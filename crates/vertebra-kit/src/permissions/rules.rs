@@ -300,7 +300,9 @@ impl Rules {
         let state = self.read();
         let Pending { digest, standing: was, subject, .. } =
             state.pending.get(&(run.run_id.clone(), call.id.clone()))?;
-        let same = *digest == call.args.digest() && was == standing && subject.names.first() == Some(&call.tool);
+        let same = *digest == call.args.digest()
+            && was == standing
+            && subject.names.first().is_some_and(|name| call.tool == *name);
         same.then(|| subject.clone())
     }
 

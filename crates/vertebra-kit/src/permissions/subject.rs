@@ -179,7 +179,7 @@ impl Subject {
     pub(super) fn new(call: &ToolCall, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
         let Standing { folder, shell, home, refuses_paths, reads, writable, .. } = standing;
-        let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
+        let names: Vec<Arc<str>> = std::iter::once(call.tool.shared()).chain(call.aliases.iter().cloned()).collect();
         let commands = commands(call);
         let mut subject = Self {
             names,

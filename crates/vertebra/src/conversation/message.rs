@@ -77,7 +77,7 @@ impl Message {
 
     /// What came of a call.
     pub fn tool(call: ToolCall, result: ToolResult) -> Self {
-        Self::Tool { call_id: call.id, tool: call.tool, result }
+        Self::Tool { call_id: call.id, tool: call.tool.shared(), result }
     }
 
     /// The text, whoever said it.

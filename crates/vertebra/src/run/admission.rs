@@ -174,7 +174,7 @@ async fn put_question(
     then: Next,
 ) -> Result<Judged, Interrupted> {
     let decided_by = outcome.decided_by().cloned().filter(|_| outcome.kind() == Kind::Ask);
-    let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
+    let asked_by = decided_by.unwrap_or_else(|| asked.tool.shared());
     let mut event = PermissionAsked { asked: asked.later(run.at(PermissionRequest::NAME)), reason, asked_by };
     let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     match answered.verdict() {

@@ -87,7 +87,7 @@ fn intended(asked: &ToolAsked, key: String) -> What {
     What::ToolIntended {
         call_id: call.id.clone(),
         key,
-        tool: call.tool.clone(),
+        tool: call.tool.shared(),
         args: call.args.clone(),
         digest: String::new(),
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Args,
+    Args, ToolName,
     shell::{self, Listed},
     tool::paths,
 };
@@ -19,7 +19,7 @@ pub struct ToolCall {
     /// The model's name for the call; pairs it with its result, and the events of one call with each other.
     pub id: Arc<str>,
     /// The tool.
-    pub tool: Arc<str>,
+    pub tool: ToolName,
     /// Other names of the tool. Known once the call comes to its hooks.
     #[serde(skip)]
     pub aliases: Arc<[Arc<str>]>,
@@ -40,7 +40,7 @@ pub struct ToolCall {
 pub(crate) struct InEvent {
     #[serde(rename = "call_id")]
     id: Arc<str>,
-    tool: Arc<str>,
+    tool: ToolName,
     #[serde(default)]
     aliases: Arc<[Arc<str>]>,
     args: Args,
@@ -71,7 +71,7 @@ pub(crate) struct InEvent {
 pub struct FlatCall {
     #[serde(rename = "call_id")]
     id: Arc<str>,
-    tool: Arc<str>,
+    tool: ToolName,
     #[serde(skip)]
     aliases: Arc<[Arc<str>]>,
     args: Args,
@@ -83,13 +83,13 @@ pub struct FlatCall {
 
 impl ToolCall {
     /// A call of a tool with these arguments.
-    pub fn new(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, args: Args) -> Self {
+    pub fn new(id: impl Into<Arc<str>>, tool: impl Into<ToolName>, args: Args) -> Self {
         let (id, tool) = (id.into(), tool.into());
         Self { id, tool, aliases: Arc::default(), args, malformed: None, folder: None }
     }
 
     /// A call with arguments as the model wrote them. Text that is not a JSON object is kept as it is.
-    pub fn from_text(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, text: &str) -> Self {
+    pub fn from_text(id: impl Into<Arc<str>>, tool: impl Into<ToolName>, text: &str) -> Self {
         let parsed = if text.trim().is_empty() { Some(Args::default()) } else { serde_json::from_str(text).ok() };
         let malformed = parsed.is_none().then(|| text.to_owned());
         Self { malformed, ..Self::new(id, tool, parsed.unwrap_or_default()) }

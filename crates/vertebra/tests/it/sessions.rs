@@ -118,7 +118,7 @@ async fn what_detached_watches_missed_is_counted() {
     let pieces = vec!["x"; 1100];
     let mut builder = agent(&Script::new().stream(pieces));
     builder.limits(vertebra::Limits::none()).drain_time(secs(2));
-    builder.watch(InferenceDelta, async |_| pending().await).detached().no_timeout();
+    builder.watch(InferenceDelta, async |_| pending::<()>().await).detached().no_timeout();
     let agent = builder.build().expect("an agent");
     let mut session = agent.session().await;
     report(session.prompt("go").await);

@@ -177,7 +177,7 @@ impl RunPast {
                 }
                 let open = &mut self.calls[index];
                 open.attempts += 1;
-                open.call.tool = tool;
+                open.call.tool = tool.into();
                 open.call.args = args;
             }
             What::ToolEnded { call_id, result, .. } => self.tool_ended(&call_id, result, &now),
@@ -291,7 +291,7 @@ impl RunPast {
             open.call.folder = folder.and_then(|folder| folder.as_str()).map(Into::into);
         }
         let event = Event::BeforeToolUse(open.asked(at));
-        let tool = open.call.tool.clone();
+        let tool = open.call.tool.shared();
         out.push_back(Moment { then, ..self.moment(event) });
         if first {
             let mut recent = (**self.state.recent_tools()).clone();

@@ -144,7 +144,7 @@ impl RunPast {
         self.step.kind =
             Some(if response.calls.is_empty() { StepKind::FinalResponse } else { StepKind::ToolExecution });
         self.step.text.clone_from(&response.text);
-        self.step.tools = response.calls.iter().map(|call| call.tool.clone()).collect();
+        self.step.tools = response.calls.iter().map(|call| call.tool.shared()).collect();
         let calls = response.calls.clone();
         self.state.push(Message::assistant(response));
         self.calls = calls.into_iter().map(|call| CallPast::new(call, self.aliases.as_ref())).collect();

@@ -64,7 +64,7 @@ impl Screen {
         }
         // The hooks of capabilities have a `/` in their names, which says nothing to a person.
         // That a tool asks is clear from what it asks about.
-        let by = Some(&approval.asked_by).filter(|by| !by.contains('/') && **by != approval.call.tool);
+        let by = Some(&approval.asked_by).filter(|by| !by.contains('/') && approval.call.tool != **by);
         let by = by.map_or_else(String::new, |by| format!(" ({})", name(by)));
         self.within(&mut shown, "│ ", &format!("{}{by}", name(&approval.reason)));
         shown

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 use vertebra::{
-    AgentBuilder, Approval, Approver, Clock, Decision, Entry, Journal, JournalError, Limits, Metadata, ModelId,
+    AgentBuilder, Approval, Approver, Clock, Decision, Entry, Journal, JournalError, Kind, Limits, Metadata, ModelId,
     RunEvent, prelude::*,
 };
 use vertebra_kit::{
