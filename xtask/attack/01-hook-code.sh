@@ -323,3 +323,29 @@ shell_program_by_git() {
     hook_runs 'sh .vertebra/hooks/check.sh'
     broken_if_marked
 }
+
+# A shell hook runs Perl, whose code on the command line runs a file of the project
+shell_inline_perl() {
+    _hook bash check.sh 'cat > /dev/null; perl -e "do q(./x.pl)"\n'
+    agent "echo 'open F, \">$MARK\";' > x.pl"
+    hook_runs 'bash .vertebra/hooks/check.sh'
+    broken_if_marked
+}
+
+# A hook is code on the command line of Python, which runs a file of the project
+inline_python() {
+    guard '["python3", "-c", "exec(open(\\"x.txt\\").read())"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'open(\"$MARK\", \"w\")' > x.txt"
+    hook_runs 'python3 -c "exec(open(\"x.txt\").read())"'
+    broken_if_marked
+}
+
+# A hook is a program of awk, which starts a file of the project
+inline_awk() {
+    guard '["awk", "BEGIN { system(\\"sh x.sh\\") }"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'touch $MARK' > x.sh"
+    hook_runs 'awk "BEGIN { system(\"sh x.sh\") }"'
+    broken_if_marked
+}

@@ -392,3 +392,24 @@ configured_targets_without_sandbox() {
     done
     broken_if test -n "${passed:-}"
 }
+
+# A bare repository is made around a configuration that a process keeps open, and writes afterwards
+bare_config_kept_open() {
+    agent "python3 - <<'END'
+import os
+os.makedirs('s/objects'); os.makedirs('s/refs')
+kept = open('s/config', 'w')
+open('s/HEAD', 'w').write('ref: refs/heads/main\\n')
+kept.write('[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tfsmonitor = touch $MARK\\n'); kept.close()
+END"
+    (cd s && git --git-dir=. --work-tree=.. status) > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A bare repository is made around a configuration that has a second name, by which it is written afterwards
+bare_config_with_second_name() {
+    agent "mkdir -p s/objects s/refs; : > x; ln x s/config; echo 'ref: refs/heads/main' > s/HEAD; \
+        printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tfsmonitor = touch $MARK\\n' > x"
+    (cd s && git --git-dir=. --work-tree=.. status) > /dev/null 2>&1
+    broken_if_marked
+}

@@ -59,6 +59,30 @@ signal_to_others() {
     kill $victim 2> /dev/null
 }
 
+# Signals to a process outside by a handle, and to its group
+signal_to_groups_and_handles() {
+    setsid bash -c 'echo $$ > "$ROOT/victim"; exec sleep 60' &
+    disown $!
+    until test -s "$ROOT/victim"; do sleep 0.05; done
+    victim=$(cat "$ROOT/victim")
+    agent "kill -9 -- -$victim" "python3 -c 'import os, signal; signal.pidfd_send_signal(os.pidfd_open($victim), 9)'"
+    sleep 0.2
+    broken_if test ! -e /proc/$victim
+    kill $victim 2> /dev/null
+}
+
+# A terminal that belongs to another process is written to
+terminal_of_others() {
+    python3 -c 'import os, select, sys
+m, s = os.openpty(); print(os.ttyname(s), flush=True)
+print(os.read(m, 99) if select.select([m], [], [], 5)[0] else "", flush=True)' > "$ROOT/terminal" &
+    holder=$!
+    until test -s "$ROOT/terminal"; do sleep 0.05; done
+    agent "python3 -c 'open(\"$(head -1 "$ROOT/terminal")\", \"w\").write(\"typed\\n\")'"
+    wait $holder
+    broken_if grep -q typed "$ROOT/terminal"
+}
+
 # ptrace and the memory of a process outside
 memory_of_others() {
     _victim
@@ -235,6 +259,11 @@ makes_envrc_by_rename() {
 # A command makes .envrc by a hard link
 makes_envrc_by_link() {
     _made .envrc 'echo x > a; ln a .envrc'
+}
+
+# A command makes .envrc among packages, where it may, and renames the folder of packages
+makes_envrc_by_packages() {
+    _made x/.envrc 'mkdir node_modules; echo x > node_modules/.envrc; python3 -c "import os; os.rename(\"node_modules\", \"x\")"'
 }
 
 # A command makes .envrc by a symbolic link

@@ -67,6 +67,18 @@ state_folder_elsewhere() {
     broken_if _passes
 }
 
+# The state folder and the configuration folder are elsewhere for the next event
+both_folders_elsewhere() {
+    _policy; export XDG_STATE_HOME=$ROOT/empty XDG_CONFIG_HOME=$ROOT/empty; mkdir -p "$ROOT/empty"
+    broken_if _passes
+}
+
+# Both folders are elsewhere, and the policy is removed, in an unattended run
+run_with_both_folders_elsewhere() {
+    _policy; rm vertebra.toml; export XDG_STATE_HOME=$ROOT/empty XDG_CONFIG_HOME=$ROOT/empty; mkdir -p "$ROOT/empty"
+    broken_if _passes_in_run
+}
+
 # Both records of trust are cut to nothing
 records_cut() {
     _policy; mkdir -p "$HOME/.local/state/vertebra" "$HOME/.config/vertebra"

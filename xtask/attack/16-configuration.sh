@@ -298,3 +298,30 @@ ordinary_changes_are_free() {
     done
     broken_if test -n "${held:-}"
 }
+
+# Another agent changes where Cline, Kiro and VS Code read hooks and servers from
+hooks_of_other_editors() {
+    _policy_installed
+    for file in .clinerules/hooks/PreToolUse .kiro/agents/a.json .vscode/mcp.json; do
+        _on_write "$PROJECT/$file" && let_through=$file
+        _never "cp a $file" && let_through="cp $file"
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent takes its settings back to a commit
+settings_taken_back() {
+    _policy_installed
+    for command in 'git checkout -- .claude/settings.json' 'git checkout HEAD~1 .claude/settings.json' 'git restore -s HEAD~1 .mcp.json'; do
+        _never "$command" && let_through=$command
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent answers in the second of two arguments
+answer_in_the_second_argument() {
+    no_control && return
+    event=$(printf '{"hook_event_name": "PreToolUse", "cwd": %s, "tool_name": "Bash", "tool_input": {"command": "ls", "cmd": "vertebra sessions answer 1 yes"}}' "$(json "$PROJECT")")
+    vertebra hook --host claude-code <<< "$event" > "$ROOT/out" 2>&1
+    broken_if test $? = 0
+}

@@ -245,3 +245,93 @@ slips_python_document() {
 slips_loader() {
     _slips "/lib64/ld-linux-x86-64.so.2 /bin/rm a"
 }
+
+# A rule about rm, and rm decoded and piped to a shell
+slips_base64() {
+    _slips "echo cm0gYQo= | base64 -d | sh"
+}
+
+# A rule about rm, and rm reversed in a group that is piped to a shell
+slips_reversed() {
+    _slips "{ true; echo 'a mr' | rev; } | bash -s"
+}
+
+# A rule about rm, and rm cut out of a variable
+slips_cut() {
+    _slips 'c=xrm; ${c#x} a'
+}
+
+# A rule about rm, and rm put together of two variables
+slips_put_together() {
+    _slips 'x=r; y=m; "$x$y" a'
+}
+
+# A rule about rm, and rm read into a variable
+slips_read() {
+    _slips 'read c <<< rm; $c a'
+}
+
+# A rule about rm, and rm found by a pattern
+slips_pattern() {
+    _slips "/bin/r? a"
+}
+
+# A rule about rm, and rm in a makefile from a here-string
+slips_makefile() {
+    _slips $'make -f - <<< $\'all:\\n\\t@rm a\''
+}
+
+# A rule about rm, and rm as the command that xargs reads
+slips_xargs_command() {
+    _slips "echo rm | xargs -I% % a"
+}
+
+# A rule about rm, and rm that Python decodes
+slips_python_decoded() {
+    _slips "python3 -c 'import os, base64; os.system(base64.b64decode(\"cm0gYQ==\"))'"
+}
+
+_excepts_git() {
+    printf '[[hook]]\nname = "only-git"\npoint = "BeforeToolUse"\nmatch = { tool = "bash", not = { command = "^git " } }\ndeny = "no"\n' > vertebra.toml
+    trusted
+    broken_if test "$(verdict "$1")" = allow
+}
+
+# An exception for git, and another command behind it
+excepted_list() {
+    _excepts_git 'git status; rm -rf x'
+}
+
+# An exception for git, and another command in a substitution
+excepted_substitution() {
+    _excepts_git 'git log $(rm -rf x)'
+}
+
+# An exception for git, and another command in an alias
+excepted_alias() {
+    _excepts_git "git -c alias.x='!rm -rf x' x"
+}
+
+# An exception for git, and another command at the end of a pipe
+excepted_pipe() {
+    _excepts_git 'git ls-files | xargs rm -f'
+}
+
+# An exception for a folder, and a patch that changes another file too
+excepted_path() {
+    no_control && return
+    printf '[[hook]]\nname = "only-docs"\npoint = "BeforeToolUse"\nmatch = { tool = "edit_file", not = { path = "docs/**" } }\ndeny = "no"\n' > vertebra.toml
+    trusted
+    event=$(printf '{"point": "BeforeToolUse", "tool": "edit_file", "args": {"paths": ["docs/a", "src/b"]}, "working_directory": %s}' "$(json "$PROJECT")")
+    vertebra hooks fire - <<< "$event" > "$ROOT/out" 2>&1
+    broken_if test "$(grep -c 'only-docs' "$ROOT/out")" = 0
+}
+
+# A hook that allows git, and another command behind it
+allowed_list() {
+    no_control && return
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[[hook]]\nname = "git"\npoint = "BeforeToolUse"\nmatch = { command = "^git " }\nallow = true\n' > "$HOME/.config/vertebra/vertebra.toml"
+    event=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Bash", "tool_input": {"command": "git status; rm -f x"}}' "$(json "$PROJECT")")
+    broken_if test "$(vertebra hook --host claude-code <<< "$event" | grep -c '"allow"')" != 0
+}

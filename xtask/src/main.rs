@@ -52,6 +52,8 @@ enum Task {
     BuildTimes(build_times::Request),
     /// Measures Vertebra beside its peers: one table, two plots
     Bench(bench::Request),
+    /// Counts the instructions of a dispatch and of a turn, and compares them with the committed counts
+    Instructions(bench::guard::Request),
     /// Measures the journal, beside the checkpointer of `LangGraph`
     Journal(journal::Request),
     /// Measures how soon `vertebra` answers, beside two other coding agents
@@ -93,6 +95,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Bench(request) => {
             bench::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Instructions(request) => {
+            bench::guard::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Journal(request) => {

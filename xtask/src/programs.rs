@@ -8,13 +8,14 @@ struct Program {
     package: &'static str,
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 9] = [
     Program { probe: "bash --version", package: "bash" },
     Program { probe: "git --version", package: "git" },
     Program { probe: "jq --version", package: "jq" },
     Program { probe: "npm --version", package: "npm" },
     Program { probe: "python3 --version", package: "python3" },
     Program { probe: "ruby --version", package: "ruby" },
+    Program { probe: "valgrind --version", package: "valgrind" },
     Program { probe: "python3 -m pip --version", package: "python3-pip" },
     Program { probe: "python3 -m ensurepip --version", package: "python3-venv" },
 ];

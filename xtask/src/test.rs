@@ -26,6 +26,7 @@ pub(crate) fn run() -> anyhow::Result<Report> {
     stages.extend(missing_servers());
     let bubblewrap = bubblewrap::get(&tools_dir());
     stages.extend([Stage::new("format", "cargo fmt --all --check"), tests(bubblewrap.is_ok()), attack()]);
+    stages.push(Stage::new("instruction counts", "cargo xtask instructions"));
     let llama = llama();
     if llama.is_some() {
         stages.push(tests_with_llama());

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     Event, Matcher, State, Test,
     pattern::{Compile, Pattern, Regular, Unknown, Written},
+    view::{Asks, View},
 };
 
 /// A pattern does not parse.
@@ -32,11 +33,20 @@ pub(crate) enum Compiled {
     Session(String),
     Agent(String),
     Step(String),
-    Metadata { key: String, is: CompiledTest },
-    Args { at: String, is: CompiledTest },
+    Metadata {
+        key: String,
+        is: CompiledTest,
+    },
+    Args {
+        at: String,
+        is: CompiledTest,
+    },
     All(Vec<Compiled>),
     Any(Vec<Compiled>),
     Not(Box<Compiled>),
+    /// One whole matcher with negated commands or paths: asked about each of them.
+    Some(Box<Compiled>, Asks),
+    Every(Box<Compiled>, Asks),
 }
 
 pub(crate) enum CompiledTest {
@@ -51,6 +61,7 @@ pub(crate) trait Subject {
     fn aliases(&self) -> &[Arc<str>];
     fn command(&self) -> Option<&str>;
     fn commands(&self) -> Vec<String>;
+    fn further_commands(&self) -> Vec<String>;
     fn paths(&self) -> Vec<String>;
     fn arguments(&self) -> Option<Value>;
     fn session(&self) -> Option<&str>;
@@ -80,6 +91,10 @@ impl<E: Event, S: State> Subject for Happening<'_, E, S> {
 
     fn commands(&self) -> Vec<String> {
         self.event.commands()
+    }
+
+    fn further_commands(&self) -> Vec<String> {
+        self.event.further_commands()
     }
 
     fn paths(&self) -> Vec<String> {
@@ -113,10 +128,11 @@ pub(crate) struct Facts<'a> {
     /// The tool, which nearly every matcher asks for.
     pub(crate) tool: Option<&'a str>,
     commands: OnceCell<Vec<String>>,
+    further: OnceCell<Vec<String>>,
     paths: OnceCell<Vec<String>>,
     arguments: OnceCell<Option<Value>>,
     /// Whether a pattern could not be evaluated.
-    unknown: Cell<bool>,
+    pub(crate) unknown: Cell<bool>,
 }
 
 impl<'a> Facts<'a> {
@@ -125,6 +141,7 @@ impl<'a> Facts<'a> {
             subject,
             tool: subject.tool(),
             commands: OnceCell::new(),
+            further: OnceCell::new(),
             paths: OnceCell::new(),
             arguments: OnceCell::new(),
             unknown: Cell::new(false),
@@ -133,21 +150,29 @@ impl<'a> Facts<'a> {
 
     /// Returns whether the matcher holds. A matcher that cannot be evaluated counts as holding, so that its hook runs.
     pub(crate) fn satisfy(&self, matcher: &Compiled) -> bool {
-        let holds = matcher.holds(self);
+        let holds = matcher.holds(self, &View::WHOLE);
         holds || self.unknown.take()
     }
 
-    fn known(&self, matches: Result<bool, Unknown>) -> bool {
+    pub(crate) fn known(&self, matches: Result<bool, Unknown>) -> bool {
         matches.unwrap_or_else(|Unknown| {
             self.unknown.set(true);
             false
         })
     }
 
-    /// The whole command line, then each simple command inside it.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
-        let parts = self.commands.get_or_init(|| self.subject.commands());
-        self.subject.command().into_iter().chain(parts.iter().map(String::as_str))
+    /// The whole command line, then each simple command inside it, then those that it may run.
+    pub(crate) fn all_commands(&self) -> impl Iterator<Item = &str> {
+        let parts = self.commands().iter().chain(self.further());
+        self.subject.command().into_iter().chain(parts.map(String::as_str))
+    }
+
+    pub(crate) fn commands(&self) -> &[String] {
+        self.commands.get_or_init(|| self.subject.commands())
+    }
+
+    pub(crate) fn further(&self) -> &[String] {
+        self.further.get_or_init(|| self.subject.further_commands())
     }
 
     pub(crate) fn paths(&self) -> &[String] {
@@ -161,8 +186,14 @@ impl<'a> Facts<'a> {
 
 impl Compiled {
     pub(crate) fn new(matcher: &Matcher, when: Compile) -> Result<Self, BadPattern> {
+        let compiled = Self::part(matcher, when)?;
+        let asks = Asks::of(&compiled);
+        Ok(if asks.negates() { Self::Some(Box::new(compiled), asks) } else { compiled })
+    }
+
+    fn part(matcher: &Matcher, when: Compile) -> Result<Self, BadPattern> {
         let each =
-            |inner: &[Matcher]| inner.iter().map(|matcher| Self::new(matcher, when)).collect::<Result<Vec<_>, _>>();
+            |inner: &[Matcher]| inner.iter().map(|matcher| Self::part(matcher, when)).collect::<Result<Vec<_>, _>>();
         Ok(match matcher {
             Matcher::Tool(pattern) => Self::Tool(NamePattern::new(pattern, when)?),
             Matcher::Path(glob) => Self::Path(compiled("path", glob, path_glob(glob)?, when)?),
@@ -176,7 +207,12 @@ impl Compiled {
             Matcher::Args { at, is } => Self::Args { at: at.clone(), is: CompiledTest::new("args", is, when)? },
             Matcher::All(inner) => Self::All(cheapest_first(each(inner)?)),
             Matcher::Any(inner) => Self::Any(cheapest_first(each(inner)?)),
-            Matcher::Not(inner) => Self::Not(Box::new(Self::new(inner, when)?)),
+            Matcher::Not(inner) => Self::Not(Box::new(Self::part(inner, when)?)),
+            Matcher::Every(inner) => {
+                let inner = Self::part(inner, when)?;
+                let asks = Asks::of(&inner);
+                Self::Every(Box::new(inner), asks)
+            }
         })
     }
 
@@ -189,7 +225,7 @@ impl Compiled {
             Matcher::Metadata { is: Test::Matches(pattern), .. } => check_regex("metadata", pattern),
             Matcher::Args { is: Test::Matches(pattern), .. } => check_regex("args", pattern),
             Matcher::All(inner) | Matcher::Any(inner) => inner.iter().try_for_each(Self::check),
-            Matcher::Not(inner) => Self::check(inner),
+            Matcher::Not(inner) | Matcher::Every(inner) => Self::check(inner),
             Matcher::Session(_)
             | Matcher::Agent(_)
             | Matcher::Step(_)
@@ -206,26 +242,30 @@ impl Compiled {
             Self::Path(_) => 2,
             Self::Command(_) => 3,
             Self::All(inner) | Self::Any(inner) => inner.iter().map(Self::cost).max().unwrap_or_default(),
-            Self::Not(inner) => inner.cost(),
+            Self::Not(inner) | Self::Some(inner, _) | Self::Every(inner, _) => inner.cost(),
         }
     }
 
-    fn holds(&self, facts: &Facts<'_>) -> bool {
+    pub(crate) fn holds(&self, facts: &Facts<'_>, view: &View<'_>) -> bool {
         match self {
             Self::Tool(pattern) => {
                 let asked = |name: &str| facts.known(pattern.holds(name));
                 facts.tool.is_some_and(asked) || facts.subject.aliases().iter().any(|alias| asked(alias))
             }
-            Self::Path(glob) => facts.paths().iter().any(|path| facts.known(glob.matches(path))),
-            Self::Command(regex) => facts.commands().any(|command| facts.known(regex.matches(command))),
+            Self::Path(glob) => {
+                view.paths.unwrap_or_else(|| facts.paths()).iter().any(|path| facts.known(glob.matches(path)))
+            }
+            Self::Command(regex) => view.has_command(facts, |command| facts.known(regex.matches(command))),
             Self::Session(id) => facts.subject.session() == Some(id),
             Self::Agent(name) => facts.subject.agent().is_some_and(|agent| agent.eq_ignore_ascii_case(name)),
             Self::Step(kind) => facts.subject.step().is_some_and(|step| step.eq_ignore_ascii_case(kind)),
             Self::Metadata { key, is } => facts.known(is.holds(facts.subject.metadata(key))),
             Self::Args { at, is } => facts.known(is.holds(facts.argument(at))),
-            Self::All(inner) => inner.iter().all(|matcher| matcher.holds(facts)),
-            Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(facts)),
-            Self::Not(inner) => !inner.holds(facts),
+            Self::All(inner) => inner.iter().all(|matcher| matcher.holds(facts, view)),
+            Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(facts, view)),
+            Self::Not(inner) => !inner.holds(facts, &view.negated()),
+            Self::Some(inner, asks) => asks.holds_for_one(inner, facts),
+            Self::Every(inner, asks) => asks.holds_for_every(inner, facts),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Index {
             }
         }
         if !self.commands.places.is_empty() {
-            for command in facts.commands() {
+            for command in facts.all_commands() {
                 self.commands.add(command, &mut places);
             }
         }
@@ -196,6 +196,7 @@ fn keys(matcher: &Matcher) -> Keys {
         Matcher::Command(regex) => Keys::Some(vec![Key::Command(regex.clone())]),
         Matcher::Session(id) => Keys::Some(vec![Key::Session(id.clone())]),
         Matcher::All(inner) => inner.iter().map(keys).max_by_key(Keys::telling).unwrap_or(Keys::Always),
+        Matcher::Every(inner) => keys(inner),
         Matcher::Any(inner) => inner.iter().map(keys).fold(Keys::Some(Vec::new()), Keys::or),
         Matcher::Agent(_) | Matcher::Step(_) | Matcher::Metadata { .. } | Matcher::Args { .. } | Matcher::Not(_) => {
             Keys::Always

@@ -44,8 +44,11 @@ pub enum Matcher {
     All(Vec<Matcher>),
     /// One of these holds.
     Any(Vec<Matcher>),
-    /// This does not hold.
+    /// This does not hold. A [`Command`](Self::Command) or [`Path`](Self::Path) inside is asked of each command and path of the
+    /// event: the whole matcher holds if it does for one of them, so `git log; rm x` is not excused by `git log`.
     Not(Box<Matcher>),
+    /// This holds for every command and every path of the event, not only for one: for hooks that allow something.
+    Every(Box<Matcher>),
 }
 
 /// What must hold for a value.
@@ -79,6 +82,12 @@ impl Matcher {
         Self::Not(Box::new(self))
     }
 
+    /// Holds for every command and every path.
+    #[must_use]
+    pub fn for_every(self) -> Self {
+        Self::Every(Box::new(self))
+    }
+
     /// Whether all patterns inside parse. That is all: none of them is compiled.
     pub fn check(&self) -> Result<(), BadPattern> {
         Compiled::check(self)
@@ -89,7 +98,7 @@ impl Matcher {
         match self {
             Self::Tool(pattern) => vec![pattern],
             Self::All(inner) | Self::Any(inner) => inner.iter().flat_map(Self::tool_patterns).collect(),
-            Self::Not(inner) => inner.tool_patterns(),
+            Self::Not(inner) | Self::Every(inner) => inner.tool_patterns(),
             Self::Path(_)
             | Self::Command(_)
             | Self::Session(_)

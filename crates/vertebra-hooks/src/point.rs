@@ -58,7 +58,14 @@ pub trait Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Every path the event mentions, normalised: the absolute form, and the form relative to the working directory.
+    /// More commands that the line may run, by ways that are not certain. A pattern that is negated, or that allows something,
+    /// need not match them.
+    fn further_commands(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Every path the event mentions, normalised: the form relative to the working directory, if it has one, and behind it the
+    /// absolute form.
     fn paths(&self) -> Vec<String> {
         Vec::new()
     }

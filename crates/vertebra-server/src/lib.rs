@@ -17,6 +17,7 @@ mod log;
 mod metrics;
 pub mod proto;
 mod records;
+mod routes;
 mod server;
 mod sessions;
 

@@ -29,6 +29,7 @@ use crate::{
         self, Draining, approvals_server::ApprovalsServer, hooks_server::HooksServer, records_server::RecordsServer,
         server_frame::Frame, sessions_server::SessionsServer,
     },
+    routes::{Route, Routes},
     sessions::Table,
 };
 
@@ -162,16 +163,18 @@ impl Server {
         let hooks = HooksServer::new(self.clone()).max_decoding_message_size(most);
         let approvals = ApprovalsServer::new(self.clone()).max_decoding_message_size(most);
         let records = RecordsServer::new(self.clone()).max_decoding_message_size(most);
-        let router = server
-            .add_service(HealthServer::new(HealthService::from_health_reporter(inner.health.clone())))
-            .add_optional_service(reflection.map(|service| InterceptedService::new(service, door.clone())))
-            .add_service(InterceptedService::new(sessions, door.clone()))
-            .add_service(InterceptedService::new(hooks, door.clone()))
-            .add_service(InterceptedService::new(approvals, door.clone()))
-            .add_service(InterceptedService::new(records, door));
+        let mut routes = vec![
+            Route::to(HealthServer::new(HealthService::from_health_reporter(inner.health.clone()))),
+            Route::to(InterceptedService::new(sessions, door.clone())),
+            Route::to(InterceptedService::new(hooks, door.clone())),
+            Route::to(InterceptedService::new(approvals, door.clone())),
+            Route::to(InterceptedService::new(records, door.clone())),
+        ];
+        routes.extend(reflection.map(|service| Route::to(InterceptedService::new(service, door))));
         let lobby = Lobby::new(limits.connections, limits.patience, inner.metrics.connections.clone());
         let closed = inner.closed.clone().cancelled_owned();
-        let serving = router.serve_with_incoming_shutdown(lobby.clone().incoming(listener).boxed(), closed);
+        let incoming = lobby.clone().incoming(listener).boxed();
+        let serving = server.serve_with_incoming_shutdown(Routes::new(routes), incoming, closed);
         let last_words = async {
             inner.closed().await;
             sleep(LAST_WORDS).await;

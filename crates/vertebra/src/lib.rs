@@ -96,12 +96,48 @@ pub use tool::result::{ToolResult, ToolStatus};
 pub use tool::{FnTool, IntoOutput, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use vertebra_hooks::*;
 
+/// Makes a tool of an async function.
+///
+/// The doc comment tells the model what the tool is for, the parameters are its arguments, and their types make its
+/// schema. The tool is a type with the name of the function, `Add` for `add`. An [`Invocation`] among the parameters is the
+/// handle to the call. The function returns what becomes a [`ToolOutput`], or a `Result` of it.
+///
+/// ```
+/// use vertebra::{prelude::*, testing::Script};
+///
+/// /// Adds two numbers.
+/// #[tool(read_only)]
+/// async fn add(
+///     /// The first number
+///     left: i64,
+///     right: i64,
+/// ) -> String {
+///     (left + right).to_string()
+/// }
+///
+/// let agent = Agent::builder(Script::new().say("done")).tool(Add).build()?;
+/// # Ok::<(), vertebra::BuildError>(())
+/// ```
+///
+/// Options stand in brackets: `name = "…"` (instead of the function's), `alias = "…"`, `read_only`, `idempotent`. Attributes
+/// of parameters are those of fields: `#[serde(default)]`, `#[schemars(range(min = 1))]`.
+///
+/// For a tool with state, use the function [`tool`](fn@tool) or implement [`Tool`].
+pub use vertebra_macros::tool;
+
+/// What the code that [`#[tool]`](macro@tool) writes is made of.
+#[doc(hidden)]
+pub mod macros {
+    pub use schemars;
+    pub use serde;
+}
+
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Lasting, Match as _, MatchCall as _,
-        Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover,
-        replace, retry, skip, stop,
+        Answer, Around, AroundOptions, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Hooks, Lasting,
+        Match as _, MatchCall as _, Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on, halt,
+        hold, proceed, recover, replace, retry, skip, stop,
     };
 
     pub use crate::{

@@ -12,6 +12,7 @@ mod command;
 mod document;
 mod expansion;
 mod further;
+mod hidden;
 mod rough;
 mod spread;
 mod word;
@@ -24,6 +25,7 @@ use scan::Scan;
 
 pub use braces::expand_braces;
 pub use further::further_commands;
+pub use hidden::hidden_command;
 
 /// Lines longer than this are cut at separators instead of being read.
 const MAX_LINE: usize = 64 * 1024;
@@ -81,7 +83,8 @@ pub(crate) fn listed(line: &str) -> Listed {
 
 fn read(line: &str) -> Found {
     let left = (READ_AGAIN * line.len() + SMALL_LINE).min(MAX_READ);
-    let mut found = Found { commands: Vec::new(), left, roughly: left.max(2 * line.len()), gave_up: false };
+    let mut found =
+        Found { commands: Vec::new(), left, roughly: left.max(2 * line.len()), gave_up: false, hidden: Vec::new() };
     if is_plain(line) {
         return found;
     }
@@ -105,7 +108,10 @@ fn is_plain(line: &str) -> bool {
         before = byte;
     }
     let program = line.split_once(' ').map_or(line, |(program, _)| program);
-    before != b' ' && !program.contains('=') && !rough::is_keyword(program) && !wrapper::runs_others(program)
+    before != b' '
+        && !program.contains(['=', '*', '?', '['])
+        && !rough::is_keyword(program)
+        && !wrapper::runs_others(program)
 }
 
 /// Bytes that mean themselves wherever they stand. Globs are among them: they choose words and separate nothing.
@@ -129,6 +135,8 @@ struct Found {
     roughly: usize,
     /// Whether something was left unread.
     gave_up: bool,
+    /// Commands that cannot be known before they run.
+    hidden: Vec<String>,
 }
 
 impl Found {

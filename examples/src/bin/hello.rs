@@ -4,15 +4,12 @@
 
 use std::error::Error;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use vertebra::{prelude::*, testing::Script};
 
-/// What the tool takes. The model is shown the schema of this type.
-#[derive(Deserialize, JsonSchema)]
-struct Add {
-    a: i64,
-    b: i64,
+/// Adds two numbers.
+#[tool(read_only)]
+async fn add(a: i64, b: i64) -> String {
+    (a + b).to_string()
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -21,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let model = Script::new().call("add", r#"{"a": 2, "b": 40}"#).say("It is 42.");
 
     let agent = Agent::builder(model)
-        .tool(tool("add", "Adds two numbers", async |input: Add, _| Ok((input.a + input.b).to_string())))
+        .tool(Add)
         .watch(AfterToolUse, async |cx| {
             println!("{}({}) = {}", cx.tool, cx.args.to_value(), cx.result.output);
             Ok(())

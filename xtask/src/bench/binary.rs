@@ -68,11 +68,9 @@ pub(crate) struct Binary {
 /// Builds Vertebra's suite and those of the peers, Vertebra's first. A peer that does not build is left out, and a note
 /// says so.
 pub(crate) fn build(peers: &[Peer], notes: &mut Vec<String>) -> anyhow::Result<Vec<Binary>> {
-    let built = executables("Cargo.toml", "vertebra-bench").context("Vertebra's own suite is needed")?;
-    let path = find(&built, "vertebra-bench").context("cargo built no vertebra-bench")?;
-    let mut binaries = vec![Binary { name: VERTEBRA, path, threads: Threads::One }];
+    let mut binaries = vec![own(&[])?];
     for package in packages(peers) {
-        let built = executables("bench/peers/Cargo.toml", package).unwrap_or_else(|error| {
+        let built = executables("bench/peers/Cargo.toml", package, &[]).unwrap_or_else(|error| {
             eprintln!("{package}: {error}");
             vec![]
         });
@@ -84,6 +82,17 @@ pub(crate) fn build(peers: &[Peer], notes: &mut Vec<String>) -> anyhow::Result<V
         }
     }
     Ok(binaries)
+}
+
+/// Builds the part of Vertebra's suite that needs only `vertebra` and `vertebra-hooks`.
+pub(crate) fn build_core() -> anyhow::Result<Binary> {
+    own(&["--no-default-features"])
+}
+
+fn own(options: &[&str]) -> anyhow::Result<Binary> {
+    let built = executables("Cargo.toml", "vertebra-bench", options).context("Vertebra's own suite is needed")?;
+    let path = find(&built, "vertebra-bench").context("cargo built no vertebra-bench")?;
+    Ok(Binary { name: VERTEBRA, path, threads: Threads::One })
 }
 
 /// Each package once. They are built one at a time, because a common build would unite the features of their
@@ -115,9 +124,10 @@ fn find(built: &[Artifact], name: &str) -> Option<PathBuf> {
 }
 
 /// Asks cargo where it put the binaries: it may have been told of another target folder in several ways.
-fn executables(manifest: &str, package: &str) -> anyhow::Result<Vec<Artifact>> {
+fn executables(manifest: &str, package: &str, options: &[&str]) -> anyhow::Result<Vec<Artifact>> {
     let stage = Stage::new("build", "cargo build --locked --profile dist --message-format json-render-diagnostics")
-        .args(["--manifest-path", manifest, "--package", package]);
+        .args(["--manifest-path", manifest, "--package", package])
+        .args(options);
     eprintln!("building {package}");
     let mut cargo = stage.command().stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let messages = BufReader::new(cargo.stdout.take().context("cargo's output is a pipe")?);

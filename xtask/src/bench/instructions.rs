@@ -44,7 +44,7 @@ pub(crate) fn count(binaries: &[Binary], results: &mut Results) {
     }
 }
 
-fn per_iteration(binary: &Binary, case: &str) -> anyhow::Result<f64> {
+pub(super) fn per_iteration(binary: &Binary, case: &str) -> anyhow::Result<f64> {
     let once = collected(binary, case, ITERATIONS)?;
     let twice = collected(binary, case, 2 * ITERATIONS)?;
     let difference = twice.checked_sub(once).context("twice the work took fewer instructions")?;

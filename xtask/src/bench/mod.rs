@@ -2,6 +2,7 @@
 
 mod bars;
 mod binary;
+pub(crate) mod guard;
 mod history;
 mod instructions;
 mod measurement;

@@ -32,6 +32,23 @@ pub(crate) struct Request {
     out: PathBuf,
 }
 
+/// What has to be known to read the table.
+const NOTE: &str = "
+Medians of all runs but the first, with and without in turns, on the same disk. Nothing is removed between the runs, and
+before each of them everything is written to the disk (`sync -f`). \"Until it returns\" ends when the command has ended: what
+it wrote is in memory then. \"Until it is on the disk\" ends after another `sync -f`, which also writes what other programs
+have changed meanwhile.
+";
+
+/// How long a work took.
+#[derive(Clone, Copy)]
+struct Took {
+    /// Until its last program had ended.
+    returned: Duration,
+    /// Until everything was on the disk.
+    stored: Duration,
+}
+
 /// How a work is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -43,8 +60,11 @@ pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     ensure!(request.times > 0, "nothing to measure: `--times` is 0");
     let program = built(request)?;
     let place = Place::new(request.at.as_deref(), &program)?;
-    let mut table = "| Work | runs each | without | with | ratio of the medians |\n|".to_owned();
-    table.push_str(&" --- |".repeat(5));
+    let mut table =
+        "| Work | runs each | until it returns: without | with | ratio | until it is on the disk: without | with | \
+                     ratio |\n|"
+            .to_owned();
+    table.push_str(&" --- |".repeat(8));
     table.push('\n');
     let wanted = |work: &&Work| request.filter.as_ref().is_none_or(|text| work.name.contains(text.as_str()));
     for work in work::ALL.iter().filter(wanted) {
@@ -62,10 +82,11 @@ pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
                 }
             }
         }
-        let line = row(work.name, &mut without, &mut with);
+        let line = row(work.name, &without, &with);
         print!("{line}");
         table.push_str(&line);
     }
+    table.push_str(NOTE);
     println!("\n{table}");
     fs::create_dir_all(&request.out)?;
     let path = request.out.join("sandbox.md");
@@ -86,14 +107,19 @@ fn built(request: &Request) -> anyhow::Result<PathBuf> {
 }
 
 /// The middle of each, and how many times as long it takes in the sandbox.
+fn row(name: &str, without: &[Took], with: &[Took]) -> String {
+    let compared = |part: fn(&Took) -> Duration| {
+        let [without, with] = [without, with].map(|samples| median(samples.iter().map(part).collect()));
+        format!("{} | {} | {}", time(without), time(with), ratio(with / without))
+    };
+    let (returned, stored) = (compared(|took| took.returned), compared(|took| took.stored));
+    format!("| {name} | {} | {returned} | {stored} |\n", without.len())
+}
+
 #[expect(clippy::cast_precision_loss, reason = "durations of seconds in nanoseconds are exact enough")]
-fn row(name: &str, without: &mut [Duration], with: &mut [Duration]) -> String {
-    let runs = without.len();
-    let [without, with] = [without, with].map(|samples| {
-        samples.sort_unstable();
-        samples[samples.len() / 2].as_nanos() as f64
-    });
-    format!("| {name} | {runs} | {} | {} | {} |\n", time(without), time(with), ratio(with / without))
+fn median(mut samples: Vec<Duration>) -> f64 {
+    samples.sort_unstable();
+    samples[samples.len() / 2].as_nanos() as f64
 }
 
 /// A new folder, which is removed in the end: `project`, where commands work, and beside it what they only read.
@@ -114,12 +140,12 @@ impl Place {
 
     /// Does a work once, and answers with how long it took. The command looks at the clock itself: starting an agent is
     /// another matter.
-    fn once(&self, work: &Work, way: Way, turn: usize) -> anyhow::Result<Duration> {
+    fn once(&self, work: &Work, way: Way, turn: usize) -> anyhow::Result<Took> {
         let project = self.root.join("project");
         let name = format!("{}-{turn}-{}", work.short, if way == Way::With { "with" } else { "without" });
         let line = format!(
-            "mkdir {name} && cd {name} && begin=$(date +%s%N) && {{ {}; }} && end=$(date +%s%N) && \
-             echo $((end - begin)) > ../{name}.took",
+            "mkdir {name} && cd {name} && sync -f . && begin=$(date +%s%N) && {{ {}; }} && returned=$(date +%s%N) && \
+             sync -f . && stored=$(date +%s%N) && echo $((returned - begin)) $((stored - begin)) > ../{name}.took",
             work.line
         );
         let mut command = match way {
@@ -147,7 +173,9 @@ impl Place {
         let Ok(took) = fs::read_to_string(project.join(format!("{name}.took"))) else {
             bail!("it did not come to its end:\n{}", fs::read_to_string(said)?);
         };
-        Ok(Duration::from_nanos(took.trim().parse()?))
+        let (returned, stored) = took.trim().split_once(' ').context("two times are missing")?;
+        let [returned, stored] = [returned, stored].map(|took| took.parse().map(Duration::from_nanos));
+        Ok(Took { returned: returned?, stored: stored? })
     }
 }
 
@@ -162,9 +190,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_compares_the_medians() {
-        let ms = |times: [u64; 3]| times.map(Duration::from_millis).to_vec();
-        let row = row("clone", &mut ms([90, 10, 20]), &mut ms([30, 300, 10]));
-        assert_eq!(row, "| clone | 3 | 20.0 ms | 30.0 ms | 1.50 × |\n");
+    fn a_row_compares_the_medians_in_memory_and_on_the_disk() {
+        let took = |times: [(u64, u64); 3]| {
+            times.map(|(returned, stored)| Took {
+                returned: Duration::from_millis(returned),
+                stored: Duration::from_millis(stored),
+            })
+        };
+        let row = row("clone", &took([(90, 100), (10, 100), (20, 400)]), &took([(30, 120), (300, 500), (10, 20)]));
+        assert_eq!(row, "| clone | 3 | 20.0 ms | 30.0 ms | 1.50 × | 100 ms | 120 ms | 1.20 × |\n");
     }
 }

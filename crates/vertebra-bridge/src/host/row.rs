@@ -200,11 +200,12 @@ impl Host {
 
     /// Returns our name for a tool that is known to be one of the host's own.
     pub(super) fn known_name(&self, theirs: &str) -> Option<&'static str> {
-        let known = |table: &[(&'static str, &'static str)]| {
-            table.iter().find(|(name, _)| *name == theirs).map(|(_, ours)| *ours)
+        let found = |is_it: &dyn Fn(&str) -> bool| {
+            let named = self.tools.iter().chain(CLAUDE_TOOLS);
+            let ours = CLAUDE_TOOLS.iter().map(|(_, ours)| (*ours, *ours));
+            named.copied().chain(ours).find(|(name, _)| is_it(name)).map(|(_, ours)| ours)
         };
-        let ours = || CLAUDE_TOOLS.iter().map(|(_, ours)| *ours).find(|ours| *ours == theirs);
-        known(self.tools).or_else(|| known(CLAUDE_TOOLS)).or_else(ours)
+        found(&|name| name == theirs).or_else(|| found(&|name| name.eq_ignore_ascii_case(theirs)))
     }
 }
 

@@ -287,3 +287,32 @@ fn every_host_waits_longer_than_the_answer_takes() {
         assert!(host.deadline().as_secs() >= 20, "{} leaves hooks no time", host.name);
     }
 }
+
+#[tokio::test]
+async fn a_tool_is_known_however_its_name_is_written_and_one_that_is_not_known_may_be_a_shell() {
+    for (host, theirs, ours) in [
+        ("claude-code", "BASH", "bash"),
+        ("codex", "Shell", "bash"),
+        ("codex", "exec_command", "bash"),
+        ("gemini", "Run_Shell_Command", "bash"),
+        ("kiro", "write", "edit_file"),
+        ("kiro", "Write", "write_file"),
+    ] {
+        assert_eq!(find(host).expect("a host").our_name(theirs), ours, "{host} {theirs}");
+    }
+    let call = |tool: &str| json!({ "hook_event_name": "PreToolUse", "cwd": "/r", "tool_name": tool, "tool_input": { "command": "rm -rf /" } });
+    for (tool, expected) in [("Terminal", Some(Decision::Deny)), ("mcp__there__run", None)] {
+        assert_eq!(decision("", &event("claude-code", &call(tool))).await, expected, "{tool}");
+    }
+}
+
+#[test]
+fn where_a_host_reads_its_hooks_from_is_a_policy() {
+    for host in super::HOSTS {
+        let project = host.config.project.map(|path| path.replace('*', "any"));
+        let user = host.config.user.map(|spot| format!("{}/{}", spot.folder, spot.file.replace('*', "any")));
+        for path in project.into_iter().chain(user) {
+            assert!(vertebra_kit::is_policy(path.trim_start_matches('/').as_ref()), "{}: {path}", host.name);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use crate::literal_glob;
 pub(super) fn any(matcher: &Matcher, is_such: fn(&Matcher) -> bool) -> bool {
     let inside = match matcher {
         Matcher::All(inner) | Matcher::Any(inner) => inner.iter().any(|inner| any(inner, is_such)),
-        Matcher::Not(inner) => any(inner, is_such),
+        Matcher::Not(inner) | Matcher::Every(inner) => any(inner, is_such),
         Matcher::Path(_)
         | Matcher::Tool(_)
         | Matcher::Command(_)
@@ -40,6 +40,7 @@ pub(super) fn also_from(base: &Path, matcher: &Matcher) -> Matcher {
         Matcher::All(inner) => Matcher::All(all(inner)),
         Matcher::Any(inner) => Matcher::Any(all(inner)),
         Matcher::Not(inner) => also_from(base, inner).negated(),
+        Matcher::Every(inner) => also_from(base, inner).for_every(),
         Matcher::Path(_)
         | Matcher::Tool(_)
         | Matcher::Command(_)

@@ -97,7 +97,9 @@ impl Policy {
         let harm = async || {
             let home = std::env::home_dir().map_or_else(|| "/".to_owned(), |home| home.to_string_lossy().into_owned());
             let ground = Ground::new(folder, home);
-            let given = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter(|_| text("tool") == "bash");
+            // A tool that is not known may be a shell. One of a server runs its commands elsewhere.
+            let is_here = !text("tool").starts_with("mcp__");
+            let given = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter(|_| is_here);
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
             for line in given.filter_map(line) {
                 let judged = bash::judge_aside(&clock, &line, &ground).await;

@@ -35,8 +35,9 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Matcher, Model, ModelError, ModelId, Name, POINTS,
-    PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
+    Agent, Attach as _, BeforeStep, BeforeToolUse, BuildError, Deltas, HookOptions as _, HookSet, Match as _, Matcher,
+    Model, ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role,
+    ask, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
@@ -194,13 +195,10 @@ impl Policy {
         };
         let mut set = set(self.hooks.iter().filter(counts), &self.hooks, Order::WithOthers);
         // What is added as a step begins is told in that step.
-        set.on(BeforeStep, async |cx| {
+        set.on(BeforeStep.named(CONTEXT).priority(LAST).fail_open(), async |cx| {
             deliver_context(cx.state_mut(), BUNDLE);
             proceed()
-        })
-        .named(CONTEXT)
-        .priority(LAST)
-        .fail_open();
+        });
         set.append(more);
         set.bundled(BUNDLE)
     }
@@ -267,6 +265,16 @@ impl PolicyHook {
         self.settings.stand.matcher.as_ref().is_some_and(|matcher| inside::any(matcher, is_it))
     }
 
+    /// Whether it may refuse a call for the commands in it.
+    fn looks_for_commands(&self) -> bool {
+        let HookSettings { stand, action, .. } = &*self.settings;
+        let may_refuse = match action {
+            Action::Say(_) => refuses(&self.settings, By::Anyone),
+            Action::Run(_) => stand.role != Role::Watch,
+        };
+        stand.point == BeforeToolUse::NAME && may_refuse && !stand.shadow && self.is_about_commands()
+    }
+
     fn in_force_as(&self, name: &str) -> bool {
         self.standing == Standing::InForce && *self.name == *name
     }
@@ -287,10 +295,26 @@ const LAST: i32 = 1_000_000;
 /// Those of these hooks that are in force.
 fn set<'h>(hooks: impl IntoIterator<Item = &'h PolicyHook>, all: &'h [PolicyHook], order: Order) -> HookSet {
     let mut set = HookSet::new();
+    let mut looks_for_commands = false;
     for hook in hooks.into_iter().filter(|hook| hook.standing == Standing::InForce) {
         at_point(hook.settings.stand.point, Add { set: &mut set, hook, all, order });
+        looks_for_commands |= hook.looks_for_commands();
+    }
+    if looks_for_commands {
+        ask_about_hidden(&mut set);
     }
     set
+}
+
+/// What asks where matchers cannot see which command would run.
+const HIDDEN: &str = "hidden-command";
+
+/// Adds a guard that asks about commands that cannot be known before they run: no matcher can tell whether it holds for them.
+fn ask_about_hidden(set: &mut HookSet) {
+    set.guard(BeforeToolUse.when(|event| event.hidden_command().is_some()).named(HIDDEN), async |cx| {
+        let command = cx.hidden_command().unwrap_or_default();
+        ask(format!("`{command}` cannot be known before it runs, so a hook that looks for commands may match it"))
+    });
 }
 
 /// The file and line of a hook that could not be registered.
@@ -299,13 +323,10 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
         RegisterError::Duplicate { name, .. } => name,
         RegisterError::UnknownName { hook, .. }
         | RegisterError::AcrossRoles { hook, .. }
-        | RegisterError::Pattern { hook, .. }
-        | RegisterError::GuardFailsOpen { hook }
-        | RegisterError::GuardNotInherited { hook }
-        | RegisterError::WithoutEffect { hook, .. }
-        | RegisterError::NotDetachable { hook } => hook,
+        | RegisterError::TooMany { hook, .. }
+        | RegisterError::Pattern { hook, .. } => hook,
         RegisterError::Cycle { names, .. } => names.first().map_or("", String::as_str),
-        RegisterError::DuplicateBundle { .. } | RegisterError::NoHookYet { .. } | RegisterError::NotFound { .. } => "",
+        RegisterError::DuplicateBundle { .. } | RegisterError::NotFound { .. } => "",
     };
     let hook = hooks.iter().find(|hook| hook.in_force_as(name));
     let origin = hook.map_or_else(|| Origin { line: None, ..Origin::command_line() }, |hook| hook.origin.clone());

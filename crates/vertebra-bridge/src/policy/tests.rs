@@ -144,7 +144,7 @@ fn an_impossible_order_is_an_error_with_its_line() {
     ];
     insta::assert_snapshot!(errors.join("\n"), @r"
     user.toml, line 5: the hook `x`: `before` names `fist`, but there is no such hook at BeforeToolUse: did you mean `first`?
-    user.toml, line 1: these hooks at BeforeToolUse each have to run before the next: a → b → a
+    user.toml, line 1: the hooks at BeforeToolUse cannot be ordered, because each has to run before the next: a → b → a; remove one of these constraints
     user.toml, line 5: `h` cannot run after `plain`: hooks run first, then guards, then watches
     project.toml, line 1: the hook `x`: no hook can run before the managed hook `first`: remove it from `before`
     managed.toml, line 1: the hook `x`: managed hooks run before all others: remove `plain` from `before`
@@ -165,6 +165,55 @@ async fn rules_and_the_judgement_of_commands_count_too() {
     assert_eq!((decided.decision, decided.decided_by.as_deref()), (Some(Decision::Deny), Some("bash policy")));
     let decided = judged(&policy, bash("make")).await;
     assert_eq!(decided.decided_by.as_deref(), Some("yes (user.toml:5)"));
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_known_is_asked_about_if_hooks_look_for_commands() {
+    let lines = ["echo cm0geA== | base64 -d | sh", "c=xrm; ${c#x} y", "/bin/r? y"];
+    let words =
+        |line: &str| json!({ "point": "BeforeToolUse", "tool": "bash", "args": { "command": ["bash", "-lc", line] } });
+    let looks = [
+        "match = { command = '^rm ' }\ndeny = \"no\"",
+        "match = { any = [{ command = '^rm ' }, { tool = \"other\" }] }\nask = \"sure?\"",
+        "match = { command = '^rm ' }\nrun = { command = \"true\" }",
+    ];
+    for look in looks {
+        let policy = policy(&[(Level::User, &hook("no-rm", look))]);
+        for line in lines {
+            assert_eq!(judged(&policy, bash(line)).await.decision, Some(Decision::Ask), "{look}: {line}");
+            assert_eq!(judged(&policy, words(line)).await.decision, Some(Decision::Ask), "{look}: {line}");
+        }
+        assert_eq!(judged(&policy, bash("make | tail -3")).await.decision, None, "{look}");
+    }
+    let others = [
+        "match = { tool = \"other\" }\ndeny = \"no\"",
+        "match = { command = '^rm ' }\nallow = true",
+        "match = { command = '^rm ' }\nrole = \"watch\"\nrun = { command = \"true\" }",
+        "match = { command = '^rm ' }\nshadow = true\ndeny = \"no\"",
+    ];
+    for other in others {
+        let policy = policy(&[(Level::User, &hook("h", other))]);
+        assert_eq!(judged(&policy, bash(lines[1])).await.decision, None, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_allows_needs_a_match_for_every_command_and_path() {
+    let git = hook("git", "match = { command = '^(cd|git) ' }\nallow = true");
+    let docs = hook("docs", "match = { tool = \"edit_file\", path = \"docs/**\" }\nallow = true");
+    let policy = policy(&[(Level::User, &format!("{git}{docs}"))]);
+    for (line, expected) in
+        [("git log", true), ("cd a && git log", true), ("git log; make x", false), ("git log $(make x)", false)]
+    {
+        let expected = expected.then_some(Decision::Allow);
+        assert_eq!(judged(&policy, bash(line)).await.decision, expected, "{line}");
+    }
+    for (paths, expected) in
+        [(json!(["docs/a"]), true), (json!(["docs/a", "docs/b"]), true), (json!(["docs/a", "src/b"]), false)]
+    {
+        let event = json!({ "point": "BeforeToolUse", "tool": "edit_file", "args": { "paths": paths }, "working_directory": "/repo" });
+        assert_eq!(judged(&policy, event).await.decision, expected.then_some(Decision::Allow), "{paths}");
+    }
 }
 
 #[tokio::test]

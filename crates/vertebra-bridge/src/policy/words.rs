@@ -41,6 +41,7 @@ fn when(matcher: &Matcher) -> String {
         Matcher::All(inner) => several(inner, ", "),
         Matcher::Any(inner) => format!("({})", several(inner, " or ")),
         Matcher::Not(inner) => format!("not ({})", when(inner)),
+        Matcher::Every(inner) => when(inner),
     }
 }
 

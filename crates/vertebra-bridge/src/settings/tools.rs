@@ -65,10 +65,20 @@ impl KnownTools<'_> {
         let name = rule.split('(').next().unwrap_or_default().trim_end();
         // The syntax of rules has its own errors.
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-*.".contains(c));
-        if !is_name || self.has(name) {
+        if !is_name {
             return Ok(());
         }
-        Err(self.unknown("rule", rule, name))
+        if !self.has(name) {
+            return Err(self.unknown("rule", rule, name));
+        }
+        match common_name(name).zip(rule.split_once('(')) {
+            // Under that name, the pattern would be one of paths.
+            Some((common, (_, inside))) => {
+                let inside = inside.trim_end_matches(')');
+                Err(format!("`{name}` is the name of one agent's tool; write `{common}({inside})`, for all agents"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks the tool pattern of a matcher: `bash|edit_file`, `read_*`, `/regex/`.
@@ -126,6 +136,17 @@ impl KnownTools<'_> {
     }
 }
 
+/// Returns the name under which rules know what a host calls otherwise, for tools whose patterns are not paths.
+fn common_name(name: &str) -> Option<&'static str> {
+    let of_hosts = HOSTS.iter().flat_map(|host| host.tools).find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
+    let ours = of_hosts.map_or(name, |(_, ours)| ours);
+    match ours {
+        "bash" if !name.eq_ignore_ascii_case("bash") => Some("Bash"),
+        "web_fetch" if !name.eq_ignore_ascii_case("WebFetch") => Some("WebFetch"),
+        _ => None,
+    }
+}
+
 fn starts_upper(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
 }
@@ -157,6 +178,11 @@ mod tests {
             ("Xyz*", Some("unknown tool `Xyz*`")),
             ("apply_patch", None),
             ("execute_bash", None),
+            ("execute_bash(rm *)", Some("write `Bash(rm *)`")),
+            ("Shell(rm *)", Some("write `Bash(rm *)`")),
+            ("web_fetch(domain:x.example)", Some("write `WebFetch(domain:x.example)`")),
+            ("bash(rm *)", None),
+            ("fs_write(a/**)", None),
             ("Execute", None),
             ("frobnicate", Some("declare a tool of your own")),
             // Other errors are found when the rule is read.

@@ -8,6 +8,7 @@ use std::{
 use vertebra_kit::plain;
 
 use super::{
+    inline,
     programs::{Interpreter, Known, is_loading, known},
     shell::{Shell, Simple, Word},
 };
@@ -231,6 +232,9 @@ impl Reader<'_> {
             if !text.starts_with('-') || text == "-" {
                 if kind == Interpreter::Filter {
                     // The program itself, on the command line.
+                    if inline::filter_starts(&name, text) {
+                        self.open(format!("`{name}` starts programs"));
+                    }
                     return;
                 }
                 if kind == Interpreter::Python {
@@ -245,7 +249,10 @@ impl Reader<'_> {
             // `-Wdefault`, `-MJSON::PP` and `-rjson` have a value; other clusters end with the option that takes code.
             let ends = |letter: char| cluster.ends_with(letter) && !cluster.starts_with(['W', 'X', 'M', 'm', 'r']);
             match kind {
-                Interpreter::Python if ends('c') => return self.loads.flags.push((program.range.end, PYTHON_ALONE)),
+                Interpreter::Python if ends('c') => {
+                    self.loads.flags.push((program.range.end, PYTHON_ALONE));
+                    return self.inline(&name, rest);
+                }
                 Interpreter::Python if cluster == "m" || ends('m') => {
                     let module = words.next().and_then(|word| word.text.as_deref()).unwrap_or_default();
                     let first = module.split('.').next().unwrap_or_default();
@@ -274,7 +281,7 @@ impl Reader<'_> {
                     return self.open(format!("`{name} {text}` loads a file"));
                 }
                 // The code is on the command line.
-                Interpreter::Ruby | Interpreter::Perl if ends('e') || ends('E') => return,
+                Interpreter::Ruby | Interpreter::Perl if ends('e') || ends('E') => return self.inline(&name, rest),
                 Interpreter::Shell if cluster.contains('c') => return self.code(words.next(), &name),
                 Interpreter::Shell if cluster.contains('s') || text.starts_with("--") => {
                     return self.open(format!("`{name} {text}` runs what it reads"));
@@ -299,6 +306,32 @@ impl Reader<'_> {
                 }
             }
             _ => self.open(format!("what `{name}` runs is known only when it runs")),
+        }
+    }
+
+    /// Judges the code after `python3 -c` and the like.
+    fn inline(&mut self, name: &str, rest: &[Word]) {
+        let read = |read: &dyn Fn(&mut Self)| {
+            let mut inner = Self { ground: self.ground, folder: self.folder.clone(), loads: Loads::default() };
+            read(&mut inner);
+            let Loads { scripts, data, missing, mut open, .. } = inner.loads;
+            if !scripts.is_empty() || !data.is_empty() || !missing.is_empty() {
+                open.push(format!("code on the command line of `{name}` runs a file of the project"));
+            }
+            open
+        };
+        let command = |words: &[Word]| read(&|reader| reader.program(words, true)).into_iter().next();
+        let line = |text: &str| read(&|reader| reader.line(text));
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let mut found = Vec::new();
+        for (file, word) in inline::given(base, rest) {
+            found.extend(match &word.text {
+                Some(text) => inline::reported(file, text, self.ground.root, &command, &line),
+                None => Some(format!("what `{name}` runs is known only when it runs")),
+            });
+        }
+        for why in found {
+            self.open(why);
         }
     }
 
@@ -385,6 +418,11 @@ mod tests {
             ("sh < hooks/x.sh", "open"),
             ("cat hooks/x.sh | sh", "open"),
             ("node -e 'require(\"x\")'", "open"),
+            ("perl -e 'do q(./x.pl)'", "open"),
+            ("python3 -c 'exec(open(\"x.txt\").read())'", "open"),
+            ("python3 -c \"$CODE\"", "open"),
+            ("awk 'BEGIN { while ((getline l < \"x\") > 0) system(l) }'", "open"),
+            ("awk '{ print $1 }'", ""),
             ("node --require ./x hooks/x.sh", "open"),
             ("perl -I. hooks/x.sh", "open"),
             ("ruby -r./x -e 1", "open"),

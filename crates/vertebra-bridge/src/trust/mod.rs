@@ -8,6 +8,7 @@ mod code;
 mod expected;
 mod folder;
 mod hooks;
+mod inline;
 mod loads;
 mod own;
 mod programs;

@@ -8,7 +8,7 @@ use std::path::Path;
 use vertebra_kit::plain;
 
 use super::{
-    code,
+    code, inline,
     loads::PROJECT,
     programs::{Interpreter, Known, is_loading, known},
     shell::{Shell, Word},
@@ -39,10 +39,7 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
     }
     let of_first = first.trim_start_matches("#!").split(['/', ' ', '\t']).any(is_shell);
     let of_name = name.extension().is_some_and(|end| end == "sh" || end == "bash" || end == "zsh");
-    let value = |variable: &str| {
-        let of_project = PROJECT.contains(&variable) || variable == "PWD";
-        of_project.then(|| root.to_string_lossy().into_owned())
-    };
+    let value = |variable: &str| value_of(variable, root);
     let line = |text: &str| of_text(Script { folder, root, text }, &value, 0);
     let command = |words: &[Word]| match code(words) {
         Some(Code::Known(inner)) => line(&inner).into_iter().next(),
@@ -62,6 +59,12 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
         }
     }
     found
+}
+
+/// Returns the value of a variable, if it is known when a script is read.
+fn value_of(variable: &str, root: &Path) -> Option<String> {
+    let of_project = PROJECT.contains(&variable) || variable == "PWD";
+    of_project.then(|| root.to_string_lossy().into_owned())
 }
 
 /// Returns what the commands of a text load, if that is outside the folder.
@@ -203,6 +206,9 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
     if let Some(why) = script.runs_unknown(base, rest, given) {
         return Some(why);
     }
+    if let Some(why) = script.runs_inline(base, rest) {
+        return Some(why);
+    }
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
         ("." | "source", _) => {
@@ -291,6 +297,34 @@ impl<'s> Script<'s> {
         let word = given.filter(|word| runs_file && word.text.is_none() && self.is_elsewhere(word))?;
         let raw = crate::shown(self.text.get(word.range.clone()).unwrap_or_default());
         Some(format!("runs `{program} {raw}`, a file that is known only when it runs"))
+    }
+
+    /// Returns what code on the command line of an interpreter loads. Code that is made when the script runs is the script's.
+    fn runs_inline(self, program: &str, rest: &[Word]) -> Option<String> {
+        let operand = rest.iter().filter_map(|word| word.text.as_deref()).find(|text| !text.starts_with('-'));
+        if operand.is_some_and(|text| inline::filter_starts(program, text)) {
+            return Some(format!("starts programs by `{program}`"));
+        }
+        let file = rest.windows(2).find(|words| matches!(words[0].text.as_deref(), Some("-f" | "--file")));
+        let is_other = |text: &str| {
+            let path = plain(&self.root.join(text));
+            path.starts_with(self.root) && !path.starts_with(self.folder)
+        };
+        let is_filter = known(program) == Known::Interpreter(Interpreter::Filter);
+        let file = file.and_then(|words| words[1].text.as_deref()).filter(|text| is_filter && is_other(text));
+        if let Some(file) = file {
+            return Some(format!("runs `{}` of the project", crate::shown(file)));
+        }
+        let value = |variable: &str| value_of(variable, self.root);
+        let line = |text: &str| of_text(Script { text, ..self }, &value, 1);
+        let command = |words: &[Word]| match code(words) {
+            Some(Code::Known(inner)) => line(&inner).into_iter().next(),
+            Some(Code::Unknown) => None,
+            None => loads(words, Script { text: "", ..self }, Unknown::Passes),
+        };
+        let given = inline::given(program, rest).into_iter();
+        let mut known = given.filter_map(|(file, word)| Some((file, word.text.as_deref()?)));
+        known.find_map(|(file, text)| inline::reported(file, text, self.root, &command, &line))
     }
 
     /// Returns whether a word that is known only when the script runs may name a file that an agent writes.
@@ -434,6 +468,12 @@ mod tests {
             ("c.sh", "PATH=.:$PATH\nchk\n"),
             ("c.sh", "export PATH=\"$PWD/bin:$PATH\"\n"),
             ("c.sh", "eval \"$(cat rules.txt)\"\n"),
+            ("c.sh", "perl -e 'do q(./x.pl)'\n"),
+            ("c.sh", "python3 -I -c 'exec(open(\"x.txt\").read())'\n"),
+            ("c.sh", "ruby -e 'load \"./x.rb\"'\n"),
+            ("c.sh", "awk 'BEGIN { system(\"sh x.sh\") }'\n"),
+            ("c.sh", "awk -f x.awk\n"),
+            ("c.sh", "sed -n '1e sh x.sh'\n"),
             ("c.sh", "eval './rules.sh'\n"),
             ("c.sh", "sh < rules.sh\n"),
             ("c.sh", "cat rules.sh | sh\n"),

@@ -74,6 +74,8 @@ fn without_folders(names: &[String]) -> Vec<String> {
 pub struct Store {
     path: PathBuf,
     expected: Option<Expected>,
+    /// Records of the same person in other places. They are only read.
+    elsewhere: Vec<Expected>,
 }
 
 /// The files of each folder, and their fingerprints.
@@ -114,13 +116,21 @@ fn damaged(error: TrustError) -> Result<Standing, TrustError> {
 impl Store {
     /// Creates a store in this state folder. Nothing is read or written yet.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { path: folder.join(FILE), expected: None }
+        Self { path: folder.join(FILE), expected: None, elsewhere: Vec::new() }
     }
 
     /// Also remembers in this folder which policies are expected, so that losing the record of trust is noticed.
     #[must_use]
     pub fn expecting(mut self, folder: &Path) -> Self {
         self.expected = Some(Expected::in_folder(folder));
+        self
+    }
+
+    /// Also reads the record of expected policies in these folders, where the person's settings usually are. A variable that
+    /// leads to other records must not make a policy disappear.
+    #[must_use]
+    pub fn unless_expected_in(mut self, folders: &[PathBuf]) -> Self {
+        self.elsewhere = folders.iter().map(|folder| Expected::in_folder(folder)).collect();
         self
     }
 
@@ -215,12 +225,30 @@ impl Store {
 
     /// Returns the standing of a folder whose policy is expected but not recorded any more.
     fn lost(&self, folder: &Path) -> Result<Option<Standing>, TrustError> {
-        let Some(expected) = &self.expected else { return Ok(None) };
-        let places = match expected.read() {
-            Ok(record) => record.folders,
-            Err(error) => return damaged(error).map(Some),
-        };
-        let lost = expected::lost(&places, folder).map(|(_, how)| how);
+        for (expected, is_own) in
+            self.expected.iter().map(|own| (own, true)).chain(self.elsewhere.iter().map(|other| (other, false)))
+        {
+            let places = match expected.read() {
+                Ok(record) => record.folders,
+                // Others may have a home folder that this process cannot read.
+                Err(TrustError::Io { .. }) if !is_own => continue,
+                Err(error) => return damaged(error).map(Some),
+            };
+            let Some(mut how) = self.lost_of(&places, folder) else { continue };
+            if !is_own {
+                how = format!(
+                    "{how}: {} expects it, and HOME or XDG_CONFIG_HOME leads elsewhere",
+                    expected.path().display()
+                );
+            }
+            return Ok(Some(Standing::Changed(vec![how])));
+        }
+        Ok(None)
+    }
+
+    /// Returns how the policy of a folder was lost that is expected to be one of these.
+    fn lost_of(&self, places: &expected::Places, folder: &Path) -> Option<String> {
+        let lost = expected::lost(places, folder).map(|(_, how)| how);
         let unrecorded = || {
             let holds = |(root, place): &(&String, &expected::Place)| {
                 let above = |name: &String| {
@@ -233,7 +261,7 @@ impl Store {
             let is_recorded = self.content().is_ok_and(|content| content.of(Path::new(root)).is_some());
             (!is_recorded).then(|| format!("the record of trust in {root} is gone"))
         };
-        Ok(lost.or_else(unrecorded).map(|how| Standing::Changed(vec![how])))
+        lost.or_else(unrecorded)
     }
 
     /// Returns the project whose policy applies to a folder, and whether it is trusted.

@@ -129,6 +129,30 @@ fn deleting_trusted_settings_asks_again() {
 }
 
 #[test]
+fn a_policy_is_not_lost_by_looking_for_records_elsewhere() {
+    let scene = Scene::new(&[("vertebra.toml", "[permissions]\ndeny = [\"Bash(rm *)\"]\n")]);
+    let of_home =
+        |home: &str| (scene.folder.path().join(home).join("state"), scene.folder.path().join(home).join("config"));
+    let ((state, config), (other_state, other_config)) = (of_home("home"), of_home("other"));
+    Store::in_folder(&state).expecting(&config).trust(&scene.look()).expect("trusted");
+    let elsewhere = Store::in_folder(&other_state).expecting(&other_config);
+    assert_eq!(elsewhere.standing(&scene.look()).expect("a standing"), Standing::Unknown);
+    let elsewhere = elsewhere.unless_expected_in(&[scene.folder.path().join("nobody"), config]);
+    let is_changed = |store: &Store| {
+        let own = store.standing(&scene.look()).expect("a standing");
+        let policy = store.policy(&scene.project()).expect("a standing").1;
+        [own, policy].iter().all(|standing| matches!(standing, Standing::Changed(how) if how[0].contains("HOME")))
+    };
+    assert!(is_changed(&elsewhere));
+    let policy = scene.project().join("vertebra.toml");
+    fs::remove_file(&policy).expect("removed");
+    assert!(is_changed(&elsewhere));
+    // A person who trusts it there has settled it.
+    elsewhere.trust(&scene.look()).expect("trusted");
+    assert_eq!(elsewhere.standing(&scene.look()).expect("a standing"), Standing::Empty);
+}
+
+#[test]
 fn trust_covers_the_content_that_was_shown_and_not_later_changes() {
     let scene = Scene::new(&[("AGENTS.md", "seen")]);
     let seen = scene.look();

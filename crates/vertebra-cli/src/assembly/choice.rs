@@ -146,7 +146,7 @@ impl<'s> Places<'s> {
         Ok(Picked { pick, reason: self.why(chosen.finding.provider, chosen.why) })
     }
 
-    async fn named(&self, name: &Said<String>) -> anyhow::Result<Pick> {
+    pub(super) async fn named(&self, name: &Said<String>) -> anyhow::Result<Pick> {
         match name.value.split_once(':') {
             Some(("script", file)) => return Ok(Pick::Script(file.into())),
             Some(("cassette", file)) => return Ok(Pick::Cassette(file.into())),

@@ -460,6 +460,7 @@ mod tests {
         World {
             variables: BTreeMap::new(),
             config,
+            usual: Vec::new(),
             state: Some(folder.join("state")),
             managed: folder.join("managed.toml"),
             is_interactive: false,

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, SharedModel};
 use vertebra_bridge::{
     settings::{Level, ModelSettings, Origin},
@@ -83,10 +83,10 @@ impl Models {
             let more = if listed.len() > MAX_LISTED { ", …" } else { "" };
             bail!("{} has no model `{}`; it has {}{more}", now.provider, shown(model), names.join(", "));
         }
-        let prefix = model.split_once(':').map(|(prefix, _)| prefix);
-        if let Some(error) = prefix.and_then(|prefix| Provider::find(prefix).err()).filter(|_| !is_explicit) {
+        let has_prefix = model.contains(':') && !is_explicit;
+        if let Some(error) = Provider::parse(model).err().filter(|_| has_prefix) {
             let name = format!("{}:{model}", now.provider);
-            bail!("{error}; for a model of {} with this name, write `/model {}`", now.provider, shown(&name));
+            bail!("{error}, or `{}` if {} has a model of this name", shown(&name), now.provider);
         }
         Ok(())
     }
@@ -108,10 +108,11 @@ impl Models {
             self.check(model.unwrap_or(name), now, model.is_some()).await?;
             return Ok(ModelId::new(now.provider.clone(), model.unwrap_or(name)));
         }
-        let name = Some(Origin::command_line().said(name.to_owned()));
-        let settings = ModelSettings { name, ..settings.clone() };
+        let named = Origin::command_line().said(name.to_owned());
+        let settings = ModelSettings { name: Some(named.clone()), ..settings.clone() };
         let places = Places::new(&settings, world)?;
-        let driver = places.open(&places.pick(None).await?.pick, folder, None)?;
+        let pick = places.named(&named).await.with_context(|| format!("cannot use the model `{}`", shown(name)))?;
+        let driver = places.open(&pick, folder, None)?;
         let id = driver.id();
         let mut router = self.0.router.write().unwrap_or_else(PoisonError::into_inner);
         *router = router.clone().with(driver);

@@ -20,6 +20,8 @@ pub(crate) struct World {
     pub(crate) config: Option<PathBuf>,
     /// Where this program keeps its state: `~/.local/state/vertebra`.
     pub(crate) state: Option<PathBuf>,
+    /// Where the user's settings would be without variables that lead elsewhere, if that is another folder.
+    pub(crate) usual: Vec<PathBuf>,
     /// The settings of the administrator of the machine.
     pub(crate) managed: PathBuf,
     /// Whether standard input and standard error are a terminal, so that the user can be asked.
@@ -37,8 +39,16 @@ impl World {
             let named = variables.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
             Some(named.or_else(|| Some(home.as_ref()?.join(usual)))?.join("vertebra"))
         };
+        let config = folder("XDG_CONFIG_HOME", ".config");
+        let of_account = std::fs::read_to_string("/etc/passwd").ok();
+        let of_account = of_account.and_then(|accounts| home_of(&accounts, rustix::process::getuid().as_raw()));
+        let mut usual: Vec<PathBuf> =
+            home.iter().cloned().chain(of_account).map(|home| home.join(".config/vertebra")).collect();
+        usual.retain(|folder| Some(folder) != config.as_ref());
+        usual.dedup();
         Self {
-            config: folder("XDG_CONFIG_HOME", ".config"),
+            config,
+            usual,
             state: folder("XDG_STATE_HOME", ".local/state"),
             managed: settings::MANAGED.into(),
             is_interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
@@ -65,14 +75,37 @@ impl World {
     /// Returns where trust in folders is recorded.
     pub(crate) fn store(&self) -> Option<Store> {
         let store = Store::in_folder(self.state.as_deref()?);
-        Some(match &self.config {
+        let store = match &self.config {
             Some(config) => store.expecting(config),
             None => store,
-        })
+        };
+        Some(store.unless_expected_in(&self.usual))
     }
 
     /// Returns the path of the user's settings.
     pub(crate) fn user_settings(&self) -> Option<PathBuf> {
         Some(self.config.as_ref()?.join(settings::FILE_NAME))
+    }
+}
+
+/// Returns the home folder of an account, by the lines of `/etc/passwd`.
+fn home_of(accounts: &str, user: u32) -> Option<PathBuf> {
+    let of_line = |line: &str| {
+        let fields: Vec<&str> = line.split(':').collect();
+        (fields.get(2)?.parse() == Ok(user)).then(|| fields.get(5).map(PathBuf::from)).flatten()
+    };
+    accounts.lines().find_map(of_line).filter(|home| home.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_folder_is_found_by_the_account() {
+        let accounts =
+            "root:x:0:0:root:/root:/bin/sh\nbroken\nme:x:1000:1000:A, B:/home/me:/bin/bash\nno:x:7:7::nowhere:\n";
+        assert_eq!(home_of(accounts, 1000).as_deref(), Some(Path::new("/home/me")));
+        assert_eq!((home_of(accounts, 7), home_of(accounts, 8)), (None, None));
     }
 }

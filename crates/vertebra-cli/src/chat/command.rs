@@ -67,7 +67,7 @@ const COMMANDS: [(&str, &str, &str); 12] = [
     ("compact", "[WHAT TO KEEP]", "compact the conversation"),
     ("clear", "", "start a new session"),
     ("cost", "", "show steps, tokens and cost so far"),
-    ("sandbox", "[network …|write …]", "show what commands can do, or change it in this session"),
+    ("sandbox", "[network|write …]", "show what commands can do, or change it"),
     ("quit", "", "quit (or press Ctrl-D)"),
 ];
 
@@ -114,7 +114,7 @@ fn unknown(name: &str) -> String {
 /// Lists the commands and the keys.
 pub(super) fn help() -> Vec<Row> {
     let rows = COMMANDS.iter().map(|(name, argument, what)| {
-        let typed = format!("  {:<25}", format!("/{name} {argument}"));
+        let typed = format!("  {:<27}", format!("/{name} {argument}"));
         Row::default().with(BOLD, typed).with(PLAIN, *what)
     });
     let keys = [
@@ -125,7 +125,7 @@ pub(super) fn help() -> Vec<Row> {
         ("esc, ctrl-c", "stop the run and keep the session"),
         ("ctrl-c ctrl-c, ctrl-d", "quit"),
     ];
-    let keys = keys.map(|(key, what)| Row::default().with(BOLD, format!("  {key:<25}")).with(PLAIN, what));
+    let keys = keys.map(|(key, what)| Row::default().with(BOLD, format!("  {key:<27}")).with(PLAIN, what));
     rows.chain([Row::default()]).chain(keys).collect()
 }
 

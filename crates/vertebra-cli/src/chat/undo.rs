@@ -88,12 +88,7 @@ fn question(latest: &Latest, is_committed: bool) -> Option<String> {
     if let more @ 1.. = latest.files.len().saturating_sub(MAX_FILES) {
         files.push(format!("{more} more"));
     }
-    Some(format!(
-        "undo the changes of “{}” ({})? It restores {}",
-        shown(&latest.prompt),
-        why.join(", "),
-        files.join(", ")
-    ))
+    Some(format!("undo what “{}” ({}) changed in {}?", shown(&latest.prompt), why.join(", "), files.join(", ")))
 }
 
 fn shown(prompt: &str) -> String {

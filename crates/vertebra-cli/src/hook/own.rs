@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
+use vertebra::{BeforeToolUse, PermissionRequest};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,
@@ -59,9 +59,14 @@ fn touches_ours(event: &HostEvent, folder: &Path, world: &World) -> bool {
     let names = |text: &str| ends.iter().any(|end| text.contains(end));
     let leads_there = |path: &Path| ours.iter().any(|ours| path.starts_with(ours));
     let Ok(call) = event.happened.typed::<BeforeToolUse>() else { return false };
-    if let Some(command) = call.command() {
-        let words = words(command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
-        return names(command) || words.into_iter().any(|word| leads_there(&real(&folder.join(word))));
+    for command in call.command_lines() {
+        let words = words(&command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
+        if names(&command) || words.into_iter().any(|word| leads_there(&real(&folder.join(word)))) {
+            return true;
+        }
+    }
+    if call.command_lines().next().is_some() {
+        return false;
     }
     let home = world.variables.get("HOME").map(|home| real(Path::new(home)));
     let above: Vec<PathBuf> = [Some(real(folder)), home].into_iter().flatten().collect();
@@ -88,16 +93,12 @@ fn real(path: &Path) -> PathBuf {
 /// Returns the command of a call, also one that is given as a list of words.
 fn commands(event: &HostEvent) -> Option<String> {
     let happened = &event.happened;
-    let (whole, parts) = match happened.point {
-        "BeforeToolUse" => {
-            happened.typed::<BeforeToolUse>().map(|call| (call.command().map(str::to_owned), call.commands())).ok()?
-        }
-        _ => happened
-            .typed::<PermissionRequest>()
-            .map(|call| (call.command().map(str::to_owned), call.commands()))
-            .ok()?,
+    let call = match happened.point {
+        "BeforeToolUse" => happened.typed::<BeforeToolUse>().ok()?.call,
+        _ => happened.typed::<PermissionRequest>().ok()?.asked.call,
     };
-    whole.or_else(|| (!parts.is_empty()).then(|| parts.join("\n")))
+    let lines: Vec<String> = call.command_lines().collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn ground(folder: &Path, world: &World) -> Ground {

@@ -267,7 +267,10 @@ impl Asking {
             }
             Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
             Reply::AllEdits => "yes, and all edits in this session".to_owned(),
-            Reply::AllInSandbox => "yes, and all edits and all commands in the sandbox, in this session".to_owned(),
+            Reply::AllInSandbox => {
+                let chosen = self.question.choices().into_iter().find(|choice| choice.reply == reply);
+                format!("yes, and {}", chosen.map(|choice| choice.label).unwrap_or_default())
+            }
             Reply::WithNetwork => "yes, with network".to_owned(),
             Reply::Grant { granted } => format!("yes, in this session: {granted}"),
         };

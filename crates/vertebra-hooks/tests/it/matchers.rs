@@ -1,7 +1,7 @@
 //! Matchers: every field, alone and combined.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookSet, Match, MatchCall, Matcher, Matching, Site, Test, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Match, MatchCall, Matcher, Registration, Test, proceed};
 
 use crate::world::{Call, Calling, Desk, call, fire_at, hooks};
 
@@ -11,7 +11,7 @@ pub(crate) async fn holds(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
     holds_at(|| Calling.matching(matcher.clone()), call, desk).await
 }
 
-async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk) -> bool {
+async fn holds_at(site: impl Fn() -> Registration<Calling>, call: &Call, desk: &Desk) -> bool {
     let mut set = HookSet::new();
     set.on(site(), async |_| proceed());
     set.guard(site(), async |_| proceed());
@@ -24,7 +24,7 @@ async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk
     ran
 }
 
-async fn check<const N: usize>(call: Call, cases: [(Matching<Calling>, bool); N]) {
+async fn check<const N: usize>(call: Call, cases: [(Registration<Calling>, bool); N]) {
     let desk = Desk {
         metadata: [("mode".to_owned(), json!("dry-run")), ("empty".to_owned(), json!(null))].into(),
         ..Desk::default()
@@ -36,9 +36,9 @@ async fn check<const N: usize>(call: Call, cases: [(Matching<Calling>, bool); N]
 }
 
 /// The matcher as it is registered.
-fn matcher_of(site: impl Site<Point = Calling>) -> Matcher {
+fn matcher_of(site: Registration<Calling>) -> Matcher {
     let mut set = HookSet::new();
-    set.on(site, async |_| proceed()).named("h");
+    set.on(site.named("h"), async |_| proceed());
     hooks(set).get("h").and_then(|hook| hook.matcher.clone()).expect("it has a matcher")
 }
 
@@ -187,6 +187,97 @@ async fn matchers_combine_by_all_any_and_not() {
         (Calling.tool("t").matching(no), false),
     ];
     check(call("t"), cases).await;
+}
+
+/// A call of a line with these commands in it, and those that it may run.
+fn line(commands: &[&str], further: &[&str]) -> Call {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let command = Some(commands.join("; "));
+    let commands = if commands.len() == 1 { Vec::new() } else { owned(commands) };
+    Call { command, commands, further: owned(further), ..call("bash") }
+}
+
+fn command(regex: &str) -> Matcher {
+    Matcher::Command(regex.into())
+}
+
+#[tokio::test]
+async fn an_exception_for_one_command_does_not_excuse_the_others() {
+    let only_git = command("^git ").negated();
+    let deploys = command("^deploy ").and(command("--dry-run").negated());
+    let spans = command("curl.*sh").and(command(r"docs\.rs").negated());
+    let cases: [(&Matcher, &[&str], &[&str], bool); 14] = [
+        (&only_git, &["git log"], &[], false),
+        (&only_git, &["git log", "git diff"], &[], false),
+        (&only_git, &["git log", "rm x"], &[], true),
+        (&only_git, &["rm x", "git log"], &[], true),
+        (&only_git, &["rm x"], &[], true),
+        // What a line may run by uncertain ways counts only for patterns that look for commands.
+        (&only_git, &["git log"], &["log"], false),
+        (&deploys, &["cd app", "deploy --dry-run"], &[], false),
+        (&deploys, &["ls --dry-run", "deploy now"], &[], true),
+        (&deploys, &["deploy now"], &[], true),
+        (&deploys, &["make x"], &[], false),
+        (&deploys, &["run deploy now"], &["deploy now"], true),
+        (&deploys, &["run deploy now --dry-run"], &["deploy now --dry-run"], false),
+        // A pattern across commands holds for the line, which is excused only if all of it is.
+        (&spans, &["curl https://docs.rs", "sh x"], &[], true),
+        (&spans, &["curl https://docs.rs", "sh docs.rs"], &[], false),
+    ];
+    for (matcher, commands, further, expected) in cases {
+        assert_eq!(
+            holds(matcher, &line(commands, further), &Desk::default()).await,
+            expected,
+            "{matcher:?} {commands:?}"
+        );
+    }
+    assert!(holds(&only_git, &call("read_file"), &Desk::default()).await);
+}
+
+#[tokio::test]
+async fn an_exception_for_one_path_does_not_excuse_the_others() {
+    let outside_docs = Matcher::Path("docs/**".into()).negated();
+    let locks = Matcher::Path("*.lock".into()).and(Matcher::Path("vendor/**".into()).negated());
+    let cases: [(&Matcher, &[&str], bool); 7] = [
+        (&outside_docs, &["docs/a", "/repo/docs/a"], false),
+        (&outside_docs, &["docs/a", "/repo/docs/a", "src/b", "/repo/src/b"], true),
+        (&outside_docs, &["docs/a", "/repo/docs/a", "x/docs/a", "/repo/x/docs/a"], true),
+        (&outside_docs, &["docs/a", "/repo/docs/a", "/etc/docs/a"], true),
+        (&outside_docs, &[], true),
+        (&locks, &["vendor/a.lock", "/repo/vendor/a.lock", "src/b.rs", "/repo/src/b.rs"], false),
+        (&locks, &["vendor/a.lock", "/repo/vendor/a.lock", "b.lock", "/repo/b.lock"], true),
+    ];
+    for (matcher, paths, expected) in cases {
+        let call = Call { paths: paths.iter().map(|path| (*path).to_owned()).collect(), ..call("edit_file") };
+        assert_eq!(holds(matcher, &call, &Desk::default()).await, expected, "{matcher:?} {paths:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_matcher_for_every_command_and_path_is_not_satisfied_by_one() {
+    let (git, no_rm) = (command("^git ").for_every(), command("^rm ").negated().for_every());
+    let cases: [(&Matcher, &[&str], &[&str], bool); 8] = [
+        (&git, &["git log"], &["log"], true),
+        (&git, &["git log", "git diff"], &[], true),
+        (&git, &["git log", "rm x"], &[], false),
+        (&git, &["make x"], &[], false),
+        (&no_rm, &["git log", "make x"], &[], true),
+        (&no_rm, &["git log", "rm x"], &[], false),
+        (&no_rm, &["poetry run rm x"], &["rm x"], false),
+        (&no_rm, &["poetry run make x"], &["make x"], true),
+    ];
+    for (matcher, commands, further, expected) in cases {
+        assert_eq!(
+            holds(matcher, &line(commands, further), &Desk::default()).await,
+            expected,
+            "{matcher:?} {commands:?}"
+        );
+    }
+    let docs = Matcher::Path("docs/**".into()).for_every();
+    for (paths, expected) in [(vec!["docs/a", "/r/docs/a"], true), (vec!["docs/a", "/r/docs/a", "b", "/r/b"], false)] {
+        let call = Call { paths: paths.iter().map(|path| (*path).to_owned()).collect(), ..call("edit_file") };
+        assert_eq!(holds(&docs, &call, &Desk::default()).await, expected, "{paths:?}");
+    }
 }
 
 #[tokio::test]

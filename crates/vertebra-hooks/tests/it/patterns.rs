@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vertebra_hooks::{Attach, HookSet, Match, Matcher, Retries, Test, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Match, Matcher, Retries, Test, proceed};
 
 use crate::world::{Call, Calling, Desk, fire_at, hooks};
 
@@ -44,6 +44,7 @@ fn event() -> impl Strategy<Value = (Call, Desk)> {
                 aliases,
                 commands: command.iter().map(|command| format!("{command} c")).collect(),
                 command,
+                further: Vec::new(),
                 paths: path.iter().map(|path| format!("dir/f.{path}")).collect(),
                 args: json!({ key: value }),
                 session,
@@ -70,10 +71,10 @@ fn means(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
         Matcher::Step(kind) => same(&call.step, kind),
         Matcher::Metadata { key, .. } => desk.metadata.contains_key(key),
         Matcher::Args { at, is: Test::Equals(value) } => call.args.get(&at[1..]) == Some(value),
-        Matcher::Args { .. } => unreachable!("not made above"),
         Matcher::All(inner) => inner.iter().all(|one| means(one, call, desk)),
         Matcher::Any(inner) => inner.iter().any(|one| means(one, call, desk)),
         Matcher::Not(inner) => !means(inner, call, desk),
+        Matcher::Args { .. } | Matcher::Every(_) => unreachable!("not made above"),
     }
 }
 
@@ -98,7 +99,7 @@ proptest! {
     ) {
         let mut set = HookSet::new();
         for (place, matcher) in matchers.iter().enumerate() {
-            set.on(Calling.matching(matcher.clone()), async |_| proceed()).named(place.to_string());
+            set.on(Calling.matching(matcher.clone()).named(place.to_string()), async |_| proceed());
         }
         let hooks = hooks(set);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

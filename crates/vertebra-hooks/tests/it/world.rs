@@ -20,6 +20,7 @@ pub(crate) struct Call {
     pub(crate) aliases: Vec<Arc<str>>,
     pub(crate) command: Option<String>,
     pub(crate) commands: Vec<String>,
+    pub(crate) further: Vec<String>,
     pub(crate) paths: Vec<String>,
     pub(crate) args: Value,
     pub(crate) session: Option<String>,
@@ -42,6 +43,10 @@ impl Event for Call {
 
     fn commands(&self) -> Vec<String> {
         self.commands.clone()
+    }
+
+    fn further_commands(&self) -> Vec<String> {
+        self.further.clone()
     }
 
     fn paths(&self) -> Vec<String> {

@@ -133,6 +133,12 @@ impl Account {
         if entry.what.starts_over() {
             self.whole = self.lines;
         }
+        // The loop counts calls that were refused too, and one that was tried twice once.
+        if let What::Checkpoint(checkpoint) | What::RunEnded { checkpoint, .. } = &entry.what
+            && checkpoint.used.session_calls > 0
+        {
+            self.tool_calls = i64::try_from(checkpoint.used.session_calls).unwrap_or(i64::MAX);
+        }
         match &entry.what {
             What::SessionBegan { .. } | What::SessionResumed { .. } => "open".clone_into(&mut self.state),
             What::RunBegan { prompt, depth: 0, .. } => {

@@ -45,7 +45,7 @@ pub struct SessionRow {
     pub runs: u64,
     /// Its steps, children included.
     pub steps: u64,
-    /// Its tool calls that hooks let through, children included.
+    /// Its tool calls, blocked ones and those of children included.
     pub tool_calls: u64,
     /// What its model calls cost, children included.
     pub usage: Usage,

@@ -40,6 +40,32 @@ async fn a_session_is_listed_with_what_its_lines_add_up_to() {
 }
 
 #[tokio::test]
+async fn calls_are_counted_as_the_loop_counts_them() {
+    let area = Area::new();
+    let store = area.open();
+    let intended = |attempt: &str| {
+        let (call_id, tool) = ("call-1".into(), "bash".into());
+        let (key, args) = (attempt.to_owned(), vertebra::Args::default());
+        entry("s", vertebra::What::ToolIntended { call_id, key, tool, args, digest: String::new() })
+    };
+    write(&store, [began("s"), run_began("s", "go"), step("s", 1), intended("first"), intended("second")]).await;
+    let counted = |calls: u64| {
+        let mut counted = checkpoint("s", false);
+        if let vertebra::What::Checkpoint(checkpoint) = &mut counted.what {
+            checkpoint.used.session_calls = calls;
+        }
+        counted
+    };
+    // One call that was tried twice, and three that were refused.
+    write(&store, [counted(4), step("s", 2), intended("third")]).await;
+    settle(&store).await;
+    assert_eq!(store.find("s").expect("a session").tool_calls, 5);
+    write(&store, [counted(5), checkpoint("s", false)]).await;
+    settle(&store).await;
+    assert_eq!(store.find("s").expect("a session").tool_calls, 5);
+}
+
+#[tokio::test]
 async fn sessions_are_wanted_by_folder_time_state_and_number() {
     let area = Area::new();
     let store = area.open();

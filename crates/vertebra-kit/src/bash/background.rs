@@ -79,7 +79,7 @@ impl Output {
     /// What a model reads of it meanwhile.
     fn so_far(&self, bash: &Bash, why: &Why<'_>) -> ToolOutput {
         let Some(printed) = self.get() else { return "it has not begun yet".into() };
-        let said = report(bash, why, &printed.streams(), &[], &[]);
+        let said = report(bash, why, &mut printed.streams(), &[], &[]);
         ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
     }
 }

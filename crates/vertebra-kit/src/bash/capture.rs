@@ -34,7 +34,7 @@ impl Printed {
 
     pub(super) fn push(&self, stream: Stream, bytes: &[u8]) {
         let mut streams = self.streams();
-        streams.record.push(bytes);
+        streams.record.push(stream, bytes);
         match stream {
             Stream::Stdout => streams.stdout.push(bytes),
             Stream::Stderr => streams.stderr.push(bytes),

@@ -10,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sandbox::{Network, Networks};
+use super::{
+    sandbox::{Network, Networks},
+    signals::UnderWay,
+};
 use crate::is_protected;
 
 /// The metadata under which a session keeps what it was granted, so that it holds when the session is resumed.
@@ -115,6 +118,8 @@ pub struct Grants {
     sessions: Arc<Mutex<HashMap<String, Session>>>,
     /// The private networks of the sessions.
     pub(super) networks: Arc<Networks>,
+    /// The commands of the sessions that are under way.
+    pub(super) under_way: UnderWay,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

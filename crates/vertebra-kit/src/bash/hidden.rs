@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vertebra::shell::simple_commands;
+
 use super::{
     Bash,
     environment::Variables,
@@ -13,7 +15,10 @@ use super::{
 };
 use crate::{
     denied::DeniedReads,
-    permissions::opened::{Refusals, Use},
+    permissions::{
+        fetched_by,
+        opened::{Refusals, Use},
+    },
 };
 
 /// A path that commands cannot read, and why.
@@ -58,8 +63,8 @@ impl Hidden {
 /// What is said if a package manager of Node runs without the user's settings, because the file holds tokens too. A scope that
 /// belongs to another registry is then looked for in the public one.
 pub(super) fn npm_settings(bash: &Bash, command: &str, folder: &Path, variables: &Variables) -> Option<String> {
-    let is_one = |word: &str| matches!(word, "npm" | "npx" | "pnpm" | "yarn");
-    if !command.split(|letter: char| !letter.is_alphanumeric()).any(is_one) {
+    // What only runs scripts of the project has no use for them.
+    if !simple_commands(command).iter().chain([&command.to_owned()]).any(|command| is_npm(command)) {
         return None;
     }
     let home = variables.folder("HOME")?;
@@ -78,6 +83,32 @@ pub(super) fn npm_settings(bash: &Bash, command: &str, folder: &Path, variables:
         names.join(", ").replace(char::is_control, "?")
     );
     (!names.is_empty()).then_some(told)
+}
+
+/// What is said about a folder that cannot be listed because something in it is hidden, if a complaint names it. Relative names
+/// begin where the command ended.
+pub(super) fn unlisted(all: &[Hidden], printed: &str, here: &Path) -> Option<String> {
+    let complaints = printed.lines().filter(|line| line.contains("ermission denied") || line.contains("EACCES"));
+    let words = complaints.flat_map(|line| line.split([' ', '\'', '"', '`', ':', '‘', '’', '(', ')', ',']));
+    let folders = words.filter(|word| word.contains('/') || matches!(*word, "." | "..")).map(|word| {
+        let folder = resolved(&here.join(word));
+        let hidden =
+            all.iter().map(|hidden| resolved(&hidden.path)).find(|path| *path != folder && path.starts_with(&folder));
+        Some((folder.clone(), hidden.filter(|_| folder.is_dir())?))
+    });
+    let (folder, hidden) = folders.flatten().next()?;
+    let shown = |path: &Path| path.display().to_string().replace(char::is_control, "?");
+    Some(format!(
+        "the sandbox lets no command list {}, because it hides {}; the other files in it can be read by their names",
+        shown(&folder),
+        shown(&hidden)
+    ))
+}
+
+/// Whether a simple command downloads packages of npm.
+fn is_npm(command: &str) -> bool {
+    fetched_by(command)
+        .is_some_and(|fetches| matches!(fetches.split(' ').next(), Some("npm" | "npx" | "pnpm" | "yarn")))
 }
 
 /// Whether a text names a path or something below it, and not another one that only contains the name.

@@ -51,6 +51,17 @@ impl Lift {
             && (held.includes(&Network::Public) || self.registries(command).is_none_or(|wanted| held.includes(&wanted)))
     }
 
+    /// Returns whether the commands of a session can send data to nobody: they have no network, or only that of registries, which
+    /// take packages from those who are known to them.
+    pub(crate) fn sends_nowhere(&self, session: &str) -> bool {
+        self.is_on()
+            && match self.network(session) {
+                Network::Off => true,
+                Network::Domains(domains) => domains.iter().all(packages::is_registry),
+                Network::Public | Network::On => false,
+            }
+    }
+
     fn registries(&self, command: &str) -> Option<Network> {
         packages::registries(
             command,

@@ -58,13 +58,12 @@ impl Needs {
     pub(super) fn wanted(
         &self,
         bash: &Bash,
-        session: &str,
+        held: &Granted,
         folder: &Path,
         (variables, state): (&Variables, &AgentState),
     ) -> Result<Wanted, ToolError> {
-        let held = bash.held(session);
-        let all = self.granted(bash, &held, folder, (variables, state))?;
-        let missing = all.beyond(&held);
+        let all = self.granted(bash, held, folder, (variables, state))?;
+        let missing = all.beyond(held);
         if missing.is_empty() || bash.sandbox.need == Need::Off {
             return Ok(Wanted { all, question: None });
         }
@@ -78,6 +77,14 @@ impl Needs {
         let reason: String = self.reason.trim().chars().take(REASON).collect();
         let why = if reason.is_empty() { "it gives no reason".to_owned() } else { reason };
         Ok(Wanted { all, question: Some(format!("{ASKS_FOR}{missing}: {why}")) })
+    }
+
+    /// Asks for changes besides.
+    pub(super) fn and_write(&mut self, paths: impl IntoIterator<Item = PathBuf>, why: &str) {
+        self.write.extend(paths.into_iter().map(|path| path.to_string_lossy().into_owned()));
+        if self.reason.trim().is_empty() {
+            why.clone_into(&mut self.reason);
+        }
     }
 
     /// The network and the ports that are asked for.
@@ -200,7 +207,7 @@ pub(super) fn may_be_granted(
 }
 
 /// Whether a folder can be made here.
-fn is_new(path: &Path) -> bool {
+pub(super) fn is_new(path: &Path) -> bool {
     let is_free = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
     is_free && path.parent().is_some_and(Path::is_dir)
 }

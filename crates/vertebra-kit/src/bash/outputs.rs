@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::capture::line_ends;
+use super::capture::{Stream, line_ends};
 
 /// How much of one output is kept.
 const OUTPUT_BYTES: u64 = 64 << 20;
@@ -20,6 +20,9 @@ const SESSION_BYTES: u64 = 256 << 20;
 
 /// How many outputs are kept for a session.
 const SESSION_FILES: usize = 1000;
+
+/// How much of a line is held back until it ends, so that the other stream does not print into it.
+const LINE_BYTES: usize = 64 << 10;
 
 /// How the names of the files end.
 const ENDING: &str = ".txt";
@@ -67,11 +70,13 @@ pub(crate) fn folder_name(session: &str) -> String {
     session.chars().map(safe).collect()
 }
 
-/// Writes down all that a command prints, once that is more than is shown anyway.
+/// Writes down all that a command prints, once that is more than is shown anyway. Lines of the two streams stay whole.
 pub(super) struct Recorder {
     place: Option<PathBuf>,
     /// So much is shown.
     shown: usize,
+    /// What each stream has printed of a line that has not ended.
+    begun: [Vec<u8>; 2],
     pending: Vec<u8>,
     file: Option<(File, PathBuf)>,
     written: u64,
@@ -94,14 +99,24 @@ pub(super) struct Record {
 impl Recorder {
     /// Records in the folder of a session, if there is one. So many bytes are shown anyway.
     pub(super) fn new(place: Option<PathBuf>, shown: usize) -> Self {
-        let (pending, file, failure) = (Vec::new(), None, None);
-        Self { place, shown, pending, file, written: 0, total: 0, lines: 0, is_open: false, failure }
+        let (begun, pending, file, failure) = (<[Vec<u8>; 2]>::default(), Vec::new(), None, None);
+        Self { place, shown, begun, pending, file, written: 0, total: 0, lines: 0, is_open: false, failure }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        let Some(last) = bytes.last() else { return };
+    pub(super) fn push(&mut self, stream: Stream, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.lines += line_ends(bytes);
+        let begun = &mut self.begun[stream as usize];
+        begun.extend_from_slice(bytes);
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| begun.len() - bytes.len() + at + 1);
+        let Some(end) = end.or((begun.len() > LINE_BYTES).then_some(begun.len())) else { return };
+        let rest = begun.split_off(end);
+        let whole = std::mem::replace(begun, rest);
+        self.keep(&whole);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
         self.is_open = *last != b'\n';
         if self.place.is_none() || self.failure.is_some() {
             return;
@@ -131,8 +146,11 @@ impl Recorder {
         }
     }
 
-    /// What there is so far.
-    pub(super) fn record(&self) -> Record {
+    /// What there is so far, with lines that have not ended.
+    pub(super) fn record(&mut self) -> Record {
+        for begun in std::mem::take(&mut self.begun) {
+            self.keep(&begun);
+        }
         let (bytes, lines) = (self.total, self.lines + u64::from(self.is_open));
         let file = self.file.as_ref().map(|(_, path)| path.clone());
         let remark = file.as_ref().map(|path| {
@@ -192,8 +210,30 @@ mod tests {
 
     fn recorded(place: &Path, text: &[u8]) -> Record {
         let mut recorder = Recorder::new(Some(place.to_owned()), 100);
-        text.chunks(64 * 1024).for_each(|piece| recorder.push(piece));
+        text.chunks(64 * 1024).for_each(|piece| recorder.push(Stream::Stdout, piece));
         recorder.record()
+    }
+
+    #[test]
+    fn one_stream_never_prints_into_a_line_of_the_other() {
+        let place = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::new(Some(place.path().to_owned()), 10);
+        for (stream, piece) in [
+            (Stream::Stdout, "collected 3 "),
+            (Stream::Stderr, "warning: x\nwarning"),
+            (Stream::Stdout, "items\n.."),
+            (Stream::Stderr, ": y\n"),
+            (Stream::Stdout, "."),
+        ] {
+            recorder.push(stream, piece.as_bytes());
+        }
+        let Record { bytes, lines, file, .. } = recorder.record();
+        let text = fs::read_to_string(file.expect("a file")).expect("a text");
+        assert_eq!(text, "warning: x\ncollected 3 items\nwarning: y\n...");
+        assert_eq!((bytes, lines), (text.len() as u64, 4));
+        let mut endless = Recorder::new(Some(place.path().to_owned()), 10);
+        endless.push(Stream::Stdout, &vec![b'.'; LINE_BYTES + 1]);
+        assert_eq!(endless.begun[0].len(), 0, "what is held back has a bound");
     }
 
     #[test]

@@ -149,6 +149,12 @@ pub(super) fn registries(command: &str, variables: &Variables, folder: &Path) ->
     (!domains.is_empty()).then_some(Network::Domains(domains))
 }
 
+/// Whether a domain is that of a registry which package managers download from.
+pub(super) fn is_registry(domain: &Domain) -> bool {
+    let name = domain.to_string();
+    REGISTRIES.iter().flat_map(|registry| registry.domains).any(|known| *known == name)
+}
+
 /// The caches of commands.
 pub(super) struct Caches {
     /// The folder of all that is not a layer.

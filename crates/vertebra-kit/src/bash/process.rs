@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    io::{self, Read as _},
+    io,
     net::Shutdown,
     os::{
         fd::OwnedFd,
@@ -23,16 +23,15 @@ use super::{
     capture::{Printed, Stream},
     live::Live,
     running::Running,
-    sandbox::{Refusal, Start},
+    sandbox::{PATIENCE, Refusal, Start, give},
+    signals::Neighbours,
     text,
+    told::Told,
 };
 use crate::process::{Ending, Tree, attend};
 
 /// How long the word of a launcher may be.
 const WORD: usize = 4096;
-
-/// How much a supervisor may tell.
-const TOLD: u64 = 256 * 1024;
 
 /// What came of a command.
 pub(super) struct Ended {
@@ -66,7 +65,7 @@ pub(super) async fn run(
     printed: &Printed,
     (live_out, live_err): (Live<'_>, Live<'_>),
     start: &Start,
-    running: &Running,
+    (running, neighbours): (&Running, &Neighbours),
 ) -> io::Result<Ended> {
     let began = Instant::now();
     let (input, connection) = if start.is_launched() {
@@ -78,18 +77,34 @@ pub(super) async fn run(
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
     running.began(child.id());
+    neighbours.add(&running.leader());
+    if let (Some(connection), Some(rules)) = (&connection, start.rules()) {
+        connection.set_write_timeout(Some(PATIENCE))?;
+        match give(&**connection, rules.as_bytes()) {
+            // A launcher that is gone has said why.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
     let (out, mut err) = (child.stdout.take(), child.stderr.take());
     // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
     let tree = match connection.clone() {
         Some(connection) => Tree::of(&child).supervised(Lifeline(connection)),
         None => Tree::of(&child),
     };
+    let mut told = connection.as_deref().map(Told::by).transpose()?;
+    let listen = async {
+        if let Some(told) = &mut told {
+            told.listen(neighbours).await;
+        }
+    };
     let mut word = String::new();
     let talk = async {
         if let (Some(err), true) = (&mut err, start.is_launched()) {
             word = first_line(err).await;
         }
-        tokio::join!(pump(out, (printed, Stream::Stdout), live_out), pump(err, (printed, Stream::Stderr), live_err));
+        let output = pump(out, (printed, Stream::Stdout), live_out);
+        tokio::join!(output, pump(err, (printed, Stream::Stderr), live_err), listen);
         Ok(())
     };
     let how = match attend::<Infallible>(&mut child, tree, limit, talk).await? {
@@ -97,7 +112,7 @@ pub(super) async fn run(
         Ending::TimedOut => How::TimedOut,
         Ending::Broken(never) => match never {},
     };
-    let refused = connection.map(|connection| told(&connection)).unwrap_or_default();
+    let refused = told.zip(connection).map(|(told, connection)| told.refused(&connection)).unwrap_or_default();
     Ok(Ended { how, took: began.elapsed(), word, refused })
 }
 
@@ -109,17 +124,6 @@ impl Drop for Lifeline {
         // A supervisor that is gone needs no end.
         _ = self.0.shutdown(Shutdown::Write);
     }
-}
-
-/// What a supervisor has told so far. It is there already, so nobody is waited for.
-fn told(connection: &UnixStream) -> Vec<Refusal> {
-    let mut text = Vec::new();
-    if connection.set_nonblocking(true).is_ok() {
-        // What came before it would block is in the text.
-        _ = connection.take(TOLD).read_to_end(&mut text);
-    }
-    let lines = text.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 /// What comes before the first line end. Read byte by byte, because the rest belongs to the command.

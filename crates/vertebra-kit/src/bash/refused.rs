@@ -18,6 +18,9 @@ const NAMES: u16 = 53;
 const COMPLAINTS: [&str; 5] =
     ["Permission denied", "Operation not permitted", "Read-only file system", "EACCES", "EPERM"];
 
+/// Programs that leave out a file which they cannot write, and go on with the next.
+const GO_ON: [&str; 3] = ["cp", "rsync", "tar"];
+
 /// Returns whether a text says that something was refused.
 fn complains(text: &str) -> bool {
     COMPLAINTS.iter().any(|complaint| text.contains(complaint))
@@ -52,8 +55,14 @@ pub(super) fn remarks(
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
         !is_of_a_program || printed.contains(path) || (complains(printed.as_str()) && printed.contains(&*name))
     };
+    let left_out = |path: &str| left_out_by(path, command, printed);
+    // Husky writes its folder and git's settings.
+    let is_of_husky = |path: &str| {
+        let texts = [path, command, printed.as_str()];
+        (path.contains("husky") || path.contains("/.git/")) && texts.iter().any(|text| text.contains("husky"))
+    };
     let advice = |path: &str| match closed(path) {
-        _ if [path, command, printed.as_str()].iter().any(|text| text.contains("husky")) => {
+        _ if is_of_husky(path) && left_out(path).is_none() => {
             "; with `HUSKY=0` in its environment, a command leaves git hooks alone".to_owned()
         }
         Some(why) => format!("; it {why}"),
@@ -83,11 +92,11 @@ pub(super) fn remarks(
             ))
         }
         Refusal::Protected(path) => failed.then(|| {
-            format!(
-                "the sandbox blocked a change of {}, which is protected{}",
-                short(path, folder),
-                advice(path)
-            )
+            let left_out = left_out(path)
+                .map(|program| format!(": `{program}` left it out and went on with the rest"))
+                .unwrap_or_default();
+            let (path, advice) = (short(path, folder), advice(path));
+            format!("the sandbox blocked a change of {path}, which is protected{left_out}{advice}")
         }),
         Refusal::Outside(path) => (failed && matters(path)).then(|| {
             let (path, advice) = (short(path, folder), advice(path));
@@ -101,7 +110,7 @@ pub(super) fn remarks(
             )
         }),
         Refusal::Terminal => may_have_failed.then(|| {
-            "the sandbox has no pseudo-terminals, because a command that opens them could type into those of others; run \
+            "the sandbox has no pseudo-terminals here, because a command that opens them could type into those of others; run \
              the program without one"
                 .to_owned()
         }),
@@ -113,8 +122,7 @@ pub(super) fn remarks(
     });
     let hidden = if may_have_failed { hidden() } else { Vec::new() };
     let signal = (sends_signals(command) && printed.contains("Operation not permitted")).then(|| {
-        "the sandbox blocked a signal to a process of another command; end a command in the background with `background` \
-         and `stop`"
+        "the sandbox blocked a signal to a process that no command of this session started; a person has to send it"
             .to_owned()
     });
     for remark in said.chain(signal).chain(hidden) {
@@ -128,6 +136,17 @@ pub(super) fn remarks(
         remarks.push(format!("the sandbox blocked {more} more"));
     }
     remarks
+}
+
+/// Returns the program that went on without a file, if one says so.
+fn left_out_by(path: &str, command: &str, printed: &str) -> Option<&'static str> {
+    let name = Path::new(path).file_name()?.to_string_lossy();
+    let says = |program: &str| {
+        let mut lines = printed.lines().filter(|line| line.starts_with(program));
+        lines.any(|line| line[program.len()..].starts_with(':') && line.contains(&*name))
+    };
+    let runs = |program: &&str| command.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| word == *program);
+    GO_ON.into_iter().filter(runs).find(|program| says(program))
 }
 
 /// Whether a command sends signals. Nobody tells which of them the kernel refused.

@@ -32,7 +32,7 @@ pub(super) enum Why<'a> {
 }
 
 /// The text, in this order: remarks on how it ran, a timeout or an exit code, stdout, stderr, remarks on what follows.
-pub(super) fn report(bash: &Bash, why: &Why<'_>, printed: &Streams, before: &[String], after: &[String]) -> Report {
+pub(super) fn report(bash: &Bash, why: &Why<'_>, printed: &mut Streams, before: &[String], after: &[String]) -> Report {
     let mut parts: Vec<String> = before.iter().map(|remark| format!("[{remark}]")).collect();
     match why {
         Why::CutShort => parts.push("the command and all it started were ended".to_owned()),

@@ -2,6 +2,7 @@
 
 use std::{
     cell::LazyCell,
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -19,7 +20,7 @@ use super::{
     environment::Variables,
     folders::{FolderError, Folders, Made},
     grants::Granted,
-    hidden::{Hidden, npm_settings},
+    hidden::{Hidden, npm_settings, unlisted},
     live::Live,
     needs::{Needs, Wanted, closed},
     outputs::Recorder,
@@ -88,13 +89,8 @@ impl Tool for BashTool {
             return Err(ToolError::new(rebase::WHY));
         }
         let (info, state) = (cx.run().info(), cx.state());
-        let wanted =
-            needs.map(|needs| self.wanted(&needs, &info.session_id, &info.working_directory, state)).transpose()?;
-        let (all, ask) = wanted.map(|wanted| (wanted.all, wanted.question)).unwrap_or_default();
-        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(&*info.working_directory));
-        let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
-        let granted = self.bash.held(&info.session_id).and(all.clone());
-        self.bash.check_git(&command, (folder, &here), &granted, &self.variables(state)).await?;
+        let asked = self.wanted(&command, needs, &info.session_id, &info.working_directory, state).await?;
+        let Wanted { all, question: ask } = asked.wanted;
         if ask.is_some() {
             self.bash.grants.ask(&info.session_id, digest, all);
         }
@@ -133,22 +129,54 @@ impl Tool for BashTool {
 }
 
 impl BashTool {
-    fn wanted(&self, needs: &Needs, session: &str, agent: &str, state: &AgentState) -> Result<Wanted, ToolError> {
-        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(agent));
+    /// What a command needs besides what its session may do: what it asks for, and the folder of a worktree that it makes.
+    async fn wanted(
+        &self,
+        command: &str,
+        needs: Option<Needs>,
+        session: &str,
+        agent: &str,
+        state: &AgentState,
+    ) -> Result<Asked, ToolError> {
+        let bash = &self.bash;
+        let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(agent));
+        let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
         let variables = self.variables(state);
-        needs.wanted(&self.bash, session, folder, (&variables, state))
+        let beside = bash.worktrees_beside(command, (folder, &here), &variables);
+        let held = bash.held(session).and(beside.clone());
+        let mut needs = needs.unwrap_or_default();
+        let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
+        let granted = held.clone().and(wanted.all.clone());
+        let more = bash.check_git(command, (folder, &here), &granted, &variables).await?;
+        if more.is_empty() {
+            return Ok(Asked { beside, wanted });
+        }
+        needs.and_write(more.write, "git makes a worktree there");
+        let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
+        Ok(Asked { beside, wanted })
     }
 
-    /// What a command may do: what its session may, and what it needs if a person has said yes to that.
-    fn granted(&self, needs: Option<&Needs>, invocation: &Invocation) -> Result<Granted, ToolError> {
-        let session = &invocation.run().info().session_id;
-        let held = self.bash.held(session);
-        let Some(needs) = needs else { return Ok(held) };
-        let wanted = self.wanted(needs, session, invocation.working_directory(), invocation.state())?;
-        match wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
-            Some(question) => Err(ToolError::new(format!("not run: {question}; no person said yes to this"))),
-            None => Ok(held.and(wanted.all)),
+    /// What a command may do besides what its session may, if a person has said yes to what needs one. New worktrees beside the
+    /// folder belong to the session from now on.
+    async fn granted(
+        &self,
+        command: &str,
+        needs: Option<Needs>,
+        invocation: &Invocation,
+    ) -> Result<Granted, ToolError> {
+        if needs.is_none() && !command.contains("worktree") {
+            return Ok(Granted::default());
         }
+        let session = &invocation.run().info().session_id;
+        let (agent, state) = (invocation.working_directory(), invocation.state());
+        let Asked { beside, wanted } = self.wanted(command, needs, session, agent, state).await?;
+        if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+            return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
+        }
+        if !beside.is_empty() {
+            self.bash.grants.add(session, beside.clone());
+        }
+        Ok(beside.and(wanted.all))
     }
 
     fn variables(&self, state: &AgentState) -> Variables {
@@ -168,8 +196,12 @@ impl BashTool {
         let state = invocation.state();
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
-        let granted = self.granted(input.needs.as_ref(), invocation)?;
-        let (inside, outside) = bash.inside_and_outside(&granted, folder, &variables);
+        let more = self.granted(&input.command, input.needs, invocation).await?;
+        let held = bash.held(session);
+        let granted = held.clone().and(more.clone());
+        let (inside, mut outside) = bash.inside_and_outside(&granted, folder, &variables);
+        // One that was granted before and is gone by now is made again for a command that asks for it, and for no other.
+        outside.retain(|path| path.exists() || more.write.contains(path));
         let made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
@@ -178,6 +210,8 @@ impl BashTool {
         let places = places.map_err(|(path, error)| unusable(&path, folder, &error))?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
+        // The description of the tool names it, so models use it.
+        packages::set(&mut variables, [("TMPDIR".into(), temporary.clone().into())]);
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(state);
@@ -198,7 +232,7 @@ impl BashTool {
         tried.space.clone_from(&way.none);
         packages::set(&mut variables, way.variables(&bash, &granted));
         // The folders that only this command may write.
-        let once = granted.write.difference(&bash.held(session).write).cloned().collect();
+        let once = granted.write.difference(&held.write).cloned().collect();
         Ok(Ready::Yes(Box::new(Prepared {
             bash,
             command: input.command,
@@ -222,6 +256,13 @@ impl BashTool {
             tried,
         })))
     }
+}
+
+/// What a command needs besides what its session may do.
+struct Asked {
+    /// Worktrees beside the folder, which nobody is asked about.
+    beside: Granted,
+    wanted: Wanted,
 }
 
 /// Whether a command can be run.
@@ -279,6 +320,7 @@ impl Prepared {
         } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
+        let neighbours = bash.grants.under_way.of(&session);
         let rights = Rights {
             denied: &denied,
             network: &granted.network,
@@ -287,6 +329,7 @@ impl Prepared {
             allowed: &inside,
             removable: &outside,
             layers: caches.as_ref().map(|caches| &caches.layers),
+            neighbours: neighbours.are_there(),
         };
         let (start, printed, ended, began) = loop {
             let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
@@ -298,7 +341,9 @@ impl Prepared {
                 let own = caches.variables(&variables, start.has_layers());
                 packages::set(&mut variables, own);
             }
-            shell.env_clear().envs(&variables.0).envs(running.variable());
+            let count = variables.0.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str());
+            let for_git = denied.git_variables(count);
+            shell.env_clear().envs(&variables.0).envs(for_git).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
             output.set(&printed, running.leader());
@@ -307,7 +352,7 @@ impl Prepared {
             }
             let began = SystemTime::now();
             let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
-            let ended = process::run(&mut shell, limit, &printed, live, &start, &running)
+            let ended = process::run(&mut shell, limit, &printed, live, &start, (&running, &neighbours))
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {
@@ -320,12 +365,12 @@ impl Prepared {
         let noted = note.read().unwrap_or_default();
         let end = noted.strip_suffix('\n').map_or(&*begin, Path::new);
         let end = places.stand_after(end, &once);
-        let streams = printed.streams();
+        let mut streams = printed.streams();
         // Most commands are refused nothing, and then their output is not looked through.
         let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
             let known = (places.home(), &variables);
-            if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
+            if start.is_held() { hidden(bash, (&command, &printed, &end.folder), &denied, known) } else { Vec::new() }
         };
         let home = variables.folder("HOME");
         let closed = |path: &str| closed(bash, Path::new(path), places.home(), (&variables, &denied));
@@ -333,7 +378,7 @@ impl Prepared {
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden, closed);
         let unread = start.is_held().then(|| npm_settings(bash, &command, places.home(), &variables)).flatten();
         let after = [&blocked[..], unread.as_slice(), end.remark.as_slice()].concat();
-        let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
+        let said = report(bash, &Why::Ended(&ended.how, limit), &mut streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),
             How::Exited(_) => Ok(ToolOutput {
@@ -362,9 +407,15 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// What of the hidden paths a command, or what it printed, speaks of.
-fn hidden(bash: &Bash, texts: &[&str], denied: &DeniedReads, (folder, variables): (&Path, &Variables)) -> Vec<String> {
+fn hidden(
+    bash: &Bash,
+    (command, printed, here): (&str, &str, &Path),
+    denied: &DeniedReads,
+    (folder, variables): (&Path, &Variables),
+) -> Vec<String> {
     let all = Hidden::all(bash, denied, folder, variables);
-    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).collect()
+    let named = all.iter().filter_map(|hidden| hidden.remark(folder, &[command, printed]));
+    named.chain(unlisted(&all, printed, here)).collect()
 }
 
 /// What a command has printed, as far as it is shown.
@@ -377,7 +428,7 @@ fn text(bash: &Bash, streams: &Streams) -> String {
 fn if_cut_short(bash: &Bash, invocation: &Invocation, printed: &Printed, before: &[String]) {
     let (bash, printed, before) = (bash.clone(), printed.clone(), before.to_vec());
     invocation.if_cut_short(move || {
-        let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+        let said = report(&bash, &Why::CutShort, &mut printed.streams(), &before, &[]);
         ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
     });
 }

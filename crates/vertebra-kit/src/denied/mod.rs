@@ -24,6 +24,9 @@ pub(crate) struct DeniedReads {
     pub(crate) unchanged: Vec<PathBuf>,
     /// Rules of which not everything is among the paths, because there were too many names to check.
     pub(crate) beyond: Vec<String>,
+    /// Whether git is not to look for renames when it merges: it would write a hidden file under another name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) without_renames: bool,
     /// The rules, for tools that open files: they are judged by what was opened.
     #[serde(default)]
     pub(crate) rules: PathRules,
@@ -43,6 +46,22 @@ pub(crate) struct PathRules {
 }
 
 impl DeniedReads {
+    /// Returns the variables that git gets besides those in `count`, which is the value of `GIT_CONFIG_COUNT`.
+    pub(crate) fn git_variables(&self, count: Option<&str>) -> Vec<(String, String)> {
+        if !self.without_renames {
+            return Vec::new();
+        }
+        let before: usize = count.and_then(|count| count.parse().ok()).unwrap_or_default();
+        // Git before 2.50 follows renames of folders even if it is not to look for renames.
+        let keys = ["merge.renames", "merge.directoryRenames"];
+        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (before + keys.len()).to_string())];
+        for (at, key) in (before..).zip(keys) {
+            variables.push((format!("GIT_CONFIG_KEY_{at}"), key.to_owned()));
+            variables.push((format!("GIT_CONFIG_VALUE_{at}"), "false".to_owned()));
+        }
+        variables
+    }
+
     /// Returns what was noted for the calls of this step. A note that cannot be read is an error: it may deny anything.
     pub(crate) fn noted(state: &AgentState) -> Result<Self, serde_json::Error> {
         state.notes().get(HOOK).map_or_else(|| Ok(Self::default()), Self::deserialize)

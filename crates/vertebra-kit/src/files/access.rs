@@ -208,7 +208,8 @@ impl Job {
 
     /// A place outside of the folders, if a person agrees to it: the question names what the path leads to.
     fn outside(&self, absolute: &Path) -> Result<Target, ToolError> {
-        let roots: Vec<String> = self.access.roots().map(|root| show(root.name())).collect();
+        let roots = self.access.roots().filter(|root| root.may() != May::ReadOwn);
+        let roots: Vec<String> = roots.map(|root| show(root.name())).collect();
         let real = resolved(absolute);
         let leads = if real == absolute { String::new() } else { format!(", leads to `{}`,", show(&real)) };
         let question = format!("`{}`{leads} is outside of {}", show(absolute), roots.join(" and "));

@@ -24,9 +24,13 @@ pub(super) struct WriteFile {
     path: String,
     /// All that it will contain.
     content: String,
-    /// Whether to make folders that are missing.
-    #[serde(default)]
+    /// False to fail if a folder is missing. By default, missing folders are made.
+    #[serde(default = "yes")]
     create_parents: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, ToolError> {
@@ -78,7 +82,7 @@ fn plan(job: &Job, target: &Target, input: &WriteFile) -> Result<Plan, ToolError
     let place = &target.place;
     if place.kind()?.is_none() {
         if place.lacks_folders() && !input.create_parents {
-            return Err(place.says("is in a folder that is not there: make it with create_parents=true"));
+            return Err(place.says("is in a folder that does not exist, and create_parents is false"));
         }
         let nothing = job.hidden(&target.real(), "");
         nothing.check("", &input.content).map_err(|mark| hides(place, &mark))?;

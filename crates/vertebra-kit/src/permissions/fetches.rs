@@ -7,6 +7,40 @@ use super::{command::parts, host::host_of};
 /// Programs that connect to the host that they name.
 const REACHES: &[&str] = &["curl", "ftp", "nc", "rsync", "scp", "sftp", "ssh", "wget"];
 
+/// Options of `curl` that are followed by a word that is no address.
+const CURL_VALUES: &[&str] = &[
+    "-A",
+    "-F",
+    "-H",
+    "-X",
+    "-b",
+    "-c",
+    "-d",
+    "-e",
+    "-m",
+    "-o",
+    "-u",
+    "-w",
+    "--connect-timeout",
+    "--cookie",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-urlencode",
+    "--form",
+    "--header",
+    "--json",
+    "--max-time",
+    "--output",
+    "--referer",
+    "--request",
+    "--retry",
+    "--retry-delay",
+    "--user",
+    "--user-agent",
+    "--write-out",
+];
+
 /// Programs that reach the network with these subcommands.
 const FETCHES: &[(&str, &[&str])] = &[
     ("apt", &["install", "update", "upgrade"]),
@@ -46,9 +80,13 @@ pub(crate) fn fetched_by(command: &str) -> Option<String> {
     };
     let mut operands = rest.iter().filter(|word| !word.starts_with('-'));
     if REACHES.contains(&program) {
-        let first = operands.clone().next()?;
-        let is_local = operands.clone().any(|word| is_loopback(word)) && !operands.any(|word| may_reach_out(word));
-        return (!is_local).then(|| format!("{program} {first}"));
+        let is_value = |at: usize| program == "curl" && at > 0 && ends_with_value(rest[at - 1]);
+        let words = rest.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
+        let operands: Vec<&str> = words.map(|(_, word)| *word).collect();
+        let outside = operands.iter().find(|word| may_reach_out(word));
+        let is_local = outside.is_none() && operands.iter().any(|word| is_loopback(word));
+        let named = outside.or(operands.first())?;
+        return (!is_local).then(|| format!("{program} {named}"));
     }
     // The build in a clean environment downloads what builds the package.
     if program == "build"
@@ -69,6 +107,15 @@ pub(crate) fn fetched_by(command: &str) -> Option<String> {
     let is_near = |word: &&str| word.starts_with(['.', '/']) || word.starts_with("file://");
     let is_local = is_local || (program == "git" && subcommand == "clone" && operands.next().is_some_and(is_near));
     (is_known && !is_local).then(|| format!("{program} {subcommand}"))
+}
+
+/// Returns whether an option of `curl` takes the next word. Short ones stand together: `-sXPOST` has its value, `-sX` not yet.
+fn ends_with_value(option: &str) -> bool {
+    let is_short = option.starts_with('-') && !option.starts_with("--");
+    let last = option.char_indices().next_back().filter(|_| is_short).map(|(at, _)| format!("-{}", &option[at..]));
+    let plain = |letters: &str| letters.chars().all(|letter| "fgiIjkLNnsSv".contains(letter));
+    CURL_VALUES.contains(&option)
+        || last.is_some_and(|last| CURL_VALUES.contains(&&*last) && plain(&option[1..option.len() - 1]))
 }
 
 /// Returns a command with `$(…)` in the place of each substitution: the words in it are those of other commands.
@@ -99,7 +146,8 @@ fn is_loopback(word: &str) -> bool {
 /// Returns whether a word may be an address elsewhere. Headers and data lose their quotes, so not every word is one.
 fn may_reach_out(word: &str) -> bool {
     let is_host = |word: &str| word.chars().all(|letter| letter.is_alphanumeric() || ".-:[]".contains(letter));
-    (word.contains("://") || word.contains('.') && is_host(word)) && !is_loopback(word)
+    // Quotes are left over from data: no address has one.
+    !word.contains('"') && (word.contains("://") || word.contains('.') && is_host(word)) && !is_loopback(word)
 }
 
 #[cfg(test)]
@@ -118,9 +166,11 @@ mod tests {
             ("git -q fetch", "git fetch"),
             ("git clone example.org:a/b.git", "git clone"),
             ("curl -fsS https://example.org/x", "curl https://example.org/x"),
-            ("curl -fsS http://127.0.0.1 example.org", "curl http://127.0.0.1"),
+            ("curl -fsS http://127.0.0.1 example.org", "curl example.org"),
+            ("curl -o x.json http://127.0.0.1 --url https://example.org", "curl https://example.org"),
+            ("curl -sS https://example.org -o x", "curl https://example.org"),
             ("curl -s $(cat url.txt | head -1)", "curl $(…)"),
-            ("curl -H X: $(cat x.toml) http://127.0.0.1 example.org", "curl X:"),
+            ("curl -H X: $(cat x.toml) http://127.0.0.1 example.org", "curl example.org"),
         ] {
             assert_eq!(fetched_by(command).as_deref(), Some(expected), "{command}");
         }
@@ -138,6 +188,9 @@ mod tests {
             "curl localhost:8080",
             "curl -s -H X: $(cat x.toml | cut -c1-$(cat n.txt)) localhost:8088/",
             "curl -X POST -H 'content-type: application/json' -d '{\"title\": \"a\"}' http://127.0.0.1:5000/notes",
+            "curl -so /dev/null -w %{http_code} -X POST localhost:3456/links -d {\"url\":\"https://a.b/\"}",
+            "curl -d {\"code\": \"x\", \"url\": \"https://a.b/\"} -o out.json http://127.0.0.1:3456/links",
+            "curl -sH Origin:https://a.b http://localhost:3456/",
             "curl",
             "",
         ] {

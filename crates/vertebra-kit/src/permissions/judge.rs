@@ -112,6 +112,8 @@ pub(super) struct Otherwise<'s> {
     pub(super) session: &'s str,
     /// The sandbox in which commands run, and what the session was granted in it.
     pub(super) lift: Option<&'s Lift>,
+    /// Whether to judge as if the call had all the network that it needs.
+    pub(super) with_network: bool,
 }
 
 /// Judges a call. Deny is stronger than ask, and ask is stronger than allow, whatever their source. The mode decides about
@@ -140,6 +142,15 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
     if let Some(first) = asked.first() {
         let reason = format!("{first} asks{}", subject.broken_by(&first.rule));
         return Explanation::by_rules(Effect::Ask, reason, asked);
+    }
+    if let Some(command) = &subject.hidden {
+        let refusing = [Effect::Deny, Effect::Ask].into_iter().flat_map(of);
+        let unsure =
+            refusing.filter(|held| matches!(held.rule.part, Part::Command(_))).map(|held| held.listed()).next();
+        if let Some(rule) = unsure {
+            let reason = format!("`{}` cannot be known before it runs, so {rule} may match it", short(command));
+            return Explanation::by_rules(Effect::Ask, reason, vec![rule]);
+        }
     }
     let allowing: Vec<&Held> = of(Effect::Allow).copied().collect();
     if let Some(by) = covering(subject, &allowing) {
@@ -217,11 +228,12 @@ fn still_asked(subject: &Subject, otherwise: Otherwise<'_>) -> Option<String> {
     });
     match losing {
         Some(command) => Some(format!("`{}` may throw away or publish work", short(command))),
-        None if subject.needs.is_some() => harm(subject),
+        None if subject.needs.is_some() || otherwise.with_network => harm(subject, false),
         None => {
             let reaches = |command: &str| otherwise.lift.is_some_and(|lift| lift.reaches(otherwise.session, command));
             let fetches = subject.commands.iter().find_map(|command| fetched_by(command).filter(|_| !reaches(command)));
-            fetches.map(|what| format!("`{}` needs the network", short(&what))).or_else(|| harm(subject))
+            let sends_nowhere = otherwise.lift.is_some_and(|lift| lift.sends_nowhere(otherwise.session));
+            fetches.map(|what| format!("`{}` needs the network", short(&what))).or_else(|| harm(subject, sends_nowhere))
         }
     }
 }
@@ -260,15 +272,20 @@ fn takes_back(subject: &Subject, words: &[&str]) -> bool {
 }
 
 /// Returns why a person must approve a command although a sandbox holds it, if the policy says so. What the policy only does
-/// not know, and what is written outside of the folder, a sandbox holds.
-fn harm(subject: &Subject) -> Option<String> {
+/// not know, and what is written outside of the folder, a sandbox holds. It also holds what would be sent, if the network is
+/// closed to it.
+fn harm(subject: &Subject, sends_nowhere: bool) -> Option<String> {
     let (Some(line), Some(ground)) = (&subject.line, &subject.ground) else {
         return Some("the command cannot be judged before it runs".to_owned());
     };
     let judgement = policy::judge(line, ground);
     let is_held = match judgement.decision {
         Decision::Allow => true,
-        Decision::Ask => judgement.classes.iter().all(|class| matches!(class, Class::Unknown | Class::WriteOutside)),
+        Decision::Ask => judgement.classes.iter().all(|class| match class {
+            Class::Unknown | Class::WriteOutside => true,
+            Class::NetworkExfiltration => sends_nowhere,
+            _ => false,
+        }),
         Decision::Deny => false,
     };
     (!is_held).then_some(judgement.reason)

@@ -17,6 +17,7 @@
 //!
 //! Rules match on normalised text. They are the first line of defence; the sandbox is the boundary.
 
+mod analysed;
 mod command;
 mod fetches;
 mod file;
@@ -25,6 +26,7 @@ mod host;
 mod interpreters;
 mod judge;
 mod learn;
+mod mentions;
 mod mode;
 mod names;
 pub(crate) mod opened;
@@ -44,10 +46,11 @@ use std::{path::Path, sync::Arc};
 use serde::{Deserialize, Serialize};
 use vertebra::{Kind, Ran, Record, prelude::*};
 
+use self::{analysed::Analysed, file::RuleFile, judge::Reach, reads::Reads, subject::Subject};
 pub(crate) use self::{
     command::CommandPattern,
     fetches::fetched_by,
-    git::{may_write as git_may_write, written as written_by_git},
+    git::{may_write as git_may_write, new_worktree, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };
@@ -61,7 +64,6 @@ pub use self::{
     rules::Rules,
     terminal::TerminalApprover,
 };
-use self::{file::RuleFile, judge::Reach, reads::Reads, subject::Subject};
 use crate::{bash, denied};
 
 /// The source of the rule that denies tools to edit the file of the rules.
@@ -231,50 +233,51 @@ impl Permissions {
 impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
-        kit.add_hook(BeforeToolUse, Reads::new(rules.clone())).named(denied::HOOK).priority(-1000);
-        let judge = Arc::new(Judge(rules.clone()));
+        let analysed = Arc::<Analysed>::default();
+        let reads = Reads::new(rules.clone(), analysed.clone());
+        kit.add_hook(BeforeToolUse.named(denied::HOOK).priority(-1000), reads);
+        let judge = Arc::new(Judge(rules.clone(), analysed));
         // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
-        kit.add_hook(BeforeToolUse, judge.clone()).named(ALLOW).priority(1000).fail_open();
-        kit.add_guard(BeforeToolUse, judge).named("permissions/rules").priority(5);
+        kit.add_hook(BeforeToolUse.named(ALLOW).priority(1000).fail_open(), judge.clone());
+        kit.add_guard(BeforeToolUse.named("permissions/rules").priority(5), judge);
         let known = rules.clone();
-        kit.watch(SessionStart, async move |cx| {
+        kit.watch(SessionStart.named("permissions/unmatched"), async move |cx| {
             let tools: Vec<_> = cx.scope().tools().map(|tool| tool.spec()).collect();
             for rule in known.unmatched(&tools) {
                 tracing::warn!("{rule}");
             }
             Ok(())
-        })
-        .named("permissions/unmatched");
+        });
         let searching = rules.clone();
-        kit.on(AfterToolUse, async move |cx| {
+        kit.on(AfterToolUse.named("permissions/results"), async move |cx| {
             if let Some(rest) = searching.without_refused(&cx.at.run, &cx.call, &cx.result.output) {
                 cx.result.output = rest;
             }
             proceed()
-        })
-        .named("permissions/results");
+        });
         let asked = rules.clone();
-        kit.watch(AfterToolUse, async move |cx| {
+        kit.watch(AfterToolUse.named("permissions/done"), async move |cx| {
             asked.done(&cx.at.run, &cx.call);
             Ok(())
-        })
-        .named("permissions/done");
-        kit.watch(SessionEnd, async move |cx| {
+        });
+        kit.watch(SessionEnd.named("permissions/forget"), async move |cx| {
             rules.forget(&cx.at.run.session_id);
             Ok(())
-        })
-        .named("permissions/forget");
+        });
     }
 }
 
 /// Judges calls by the rules.
-struct Judge(Rules);
+struct Judge(Rules, Arc<Analysed>);
 
 impl Judge {
     async fn judge(&self, cx: &ToolCx<'_>, look: Look) -> Result<(Explanation, Mode), HookError> {
         let mut standing = self.0.standing(&cx.at.run);
         standing.shell = crate::bash::here(cx);
-        let kept = if look == Look::Again { self.0.kept(&cx.at.run, &cx.call, &standing) } else { None };
+        let kept = match look {
+            Look::First => self.1.take(&cx.at.run, &cx.call, &standing),
+            Look::Again => self.0.kept(&cx.at.run, &cx.call, &standing),
+        };
         let subject = if let Some(subject) = kept {
             Ok(subject)
         } else {

@@ -1,6 +1,6 @@
 //! Expands a glob in a command, such as `cat */key`, like a shell.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use globset::GlobBuilder;
 use vertebra::paths::absolute;
@@ -34,4 +34,26 @@ pub(crate) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
 
 pub(crate) fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?', '['])
+}
+
+/// How many files a command may copy with their folders.
+pub(super) const MAX_COPIED: usize = 20_000;
+
+/// Returns the paths of the files below a folder, from it, until there are more than the limit.
+pub(super) fn names_below(folder: &str) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(Path::new(folder).join(&inner)).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = if inner.is_empty() { name } else { format!("{inner}/{name}") };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if found.len() <= MAX_COPIED {
+                found.push(path);
+            } else {
+                return found;
+            }
+        }
+    }
+    found
 }

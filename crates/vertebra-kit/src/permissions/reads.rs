@@ -12,6 +12,7 @@ use vertebra::prelude::*;
 
 use super::{
     Rules,
+    analysed::Analysed,
     path::{Base, Fits, PathPattern, Roots},
     rule::{Access, Part, Rule},
     subject::Subject,
@@ -45,6 +46,8 @@ const MAX_SEARCHED: usize = 1000;
 /// Notes before each call what the rules deny: the rules about paths, and for commands the denied paths that exist.
 pub(super) struct Reads {
     rules: Rules,
+    /// Where the judge finds what was found out about a command.
+    analysed: Arc<Analysed>,
     /// The rules whose paths have been looked for, so that they are known if they are renamed later.
     searched: Mutex<HashSet<PathRules>>,
     /// The last rules, compiled: they seldom change between two calls.
@@ -52,8 +55,8 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, searched: Mutex::default(), compiled: Mutex::default() }
+    pub(super) fn new(rules: Rules, analysed: Arc<Analysed>) -> Self {
+        Self { rules, analysed, searched: Mutex::default(), compiled: Mutex::default() }
     }
 
     fn compiled(&self, noted: &PathRules) -> Option<Arc<Compiled>> {
@@ -102,6 +105,7 @@ impl Hook<BeforeToolUse> for Reads {
             let (call, spec) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned());
             let compiled = self.compiled(&denied.rules);
             // Walking folders may block on the disk, and git is asked about its history.
+            let (analysed, run) = (self.analysed.clone(), cx.at.run.clone());
             let (compiled, found, mixed_found) = tokio::task::spawn_blocking(move || {
                 let compiled = compiled.unwrap_or_else(|| Arc::new(Compiled::new(&rules, &base)));
                 let mut denied = found(&rules, &compiled, &base);
@@ -110,11 +114,15 @@ impl Hook<BeforeToolUse> for Reads {
                 }
                 // A call that cannot be analysed is denied by the rules.
                 let reads = standing.reads.clone();
-                let mut git =
-                    Subject::new(&call, spec.as_ref(), standing).map(|subject| subject.git).unwrap_or_default();
+                let subject = Subject::new(&call, spec.as_ref(), standing.clone()).map(Arc::new);
+                let mut git = subject.as_ref().map(|subject| subject.git.clone()).unwrap_or_default();
+                if let Ok(subject) = subject {
+                    analysed.put(&run, &call, standing, subject);
+                }
                 // A clone that a command made can only be where commands write.
                 git.hide_others(&reads, &base, &std::env::temp_dir());
                 denied.paths.extend(git.hide);
+                denied.without_renames = git.holds_hidden;
                 (compiled, denied, git.mixed)
             })
             .await?;
@@ -189,7 +197,7 @@ fn found(rules: &[Arc<Rule>], compiled: &Compiled, base: &Base) -> DeniedReads {
             paths.push(now);
         }
     }
-    DeniedReads { paths, unchanged: others.paths, beyond, rules: PathRules::default() }
+    DeniedReads { paths, unchanged: others.paths, beyond, without_renames: false, rules: PathRules::default() }
 }
 
 /// Remembers what is in denied folders: a file may be moved out of one.

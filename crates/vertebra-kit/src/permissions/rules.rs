@@ -287,6 +287,18 @@ impl Rules {
         looser.filter(|mode| judge(&subject, &rules, state.by(*mode, session)).effect == Some(Effect::Allow)).collect()
     }
 
+    /// Returns whether the sandboxed mode would allow the call if it were granted what it needs, and a person can choose that mode
+    /// for the session.
+    pub(super) fn allows_if_granted(&self, approval: &Approval) -> bool {
+        let Some(subject) = self.asked_about(approval) else { return false };
+        let session = &approval.at.run.session_id;
+        let state = self.read();
+        let rules: Vec<&Held> = state.of(session).collect();
+        let may_choose = !state.holds_mode && matches!(state.mode_of(session), Mode::Ask | Mode::AcceptEdits);
+        let granted = Otherwise { with_network: true, ..state.by(Mode::Sandboxed, session) };
+        may_choose && state.sandbox.is_some() && judge(&subject, &rules, granted).effect == Some(Effect::Allow)
+    }
+
     /// Returns the call exactly as it was judged.
     fn asked_about(&self, approval: &Approval) -> Option<Arc<Subject>> {
         let key = (approval.at.run.run_id.clone(), approval.call.id.clone());
@@ -544,7 +556,7 @@ impl State {
 
     /// Returns what decides about calls that no rule matches, if the session is in this mode.
     fn by<'s>(&'s self, mode: Mode, session: &'s str) -> Otherwise<'s> {
-        Otherwise { mode, session, lift: self.sandbox.as_ref() }
+        Otherwise { mode, session, lift: self.sandbox.as_ref(), with_network: false }
     }
 
     fn mode_of(&self, session: &str) -> Mode {

@@ -17,7 +17,8 @@ use super::{
     command::{Redirection, parts},
     git::{Line, Review},
     host::host_of,
-    names::{found, is_pattern},
+    mentions::mentioned,
+    names::{MAX_COPIED, found, is_pattern, names_below},
     patch,
     path::{Base, PathPattern, Place, is_name, leaves_out, path_in, real, relative},
     rule::{NamePattern, Rule, is_edit},
@@ -88,9 +89,6 @@ const GIT_WRITERS: &[&str] = &["checkout", "mv", "restore", "rm"];
 /// How many files are read in search of a patch.
 const MAX_PATCH_FILES: usize = 50;
 
-/// How many names of a folder that is copied are checked.
-const MAX_COPIED: usize = 1000;
-
 /// A call as rules see it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -104,6 +102,8 @@ pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     /// Further commands that they may run. Only deny and ask rules look at them.
     pub(super) further: Vec<String>,
+    /// A command that cannot be known before it runs.
+    pub(super) hidden: Option<String>,
     /// What the call asks for beyond the sandbox.
     pub(super) needs: Option<Value>,
     /// The paths among the arguments.
@@ -112,6 +112,8 @@ pub(super) struct Subject {
     pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
+    /// How many of them are files in a folder that is copied.
+    copied: usize,
     /// Folders that a command moves or removes with all that is in them.
     pub(super) moved: Vec<Place>,
     /// Whether the call applies a patch whose files are not known.
@@ -186,10 +188,12 @@ impl Subject {
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
             further: further_commands(call.command().unwrap_or_default(), &commands),
+            hidden: call.hidden_command(),
             needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
             searched: Vec::new(),
             touched: Vec::new(),
+            copied: 0,
             moved: Vec::new(),
             unknown_patch: false,
             hosts: urls(&call.args).map(host_of).collect(),
@@ -219,8 +223,11 @@ impl Subject {
             subject.read_mentions(&call.args);
             subject.read_patterns()?;
         }
-        if subject.places.len() + subject.touched.len() > MAX_PLACES {
+        if subject.places.len() + subject.named() > MAX_PLACES {
             return Err(format!("the call names more than {MAX_PLACES} paths, too many to check"));
+        }
+        if subject.copied > 2 * MAX_COPIED {
+            return Err(format!("the call copies more than {MAX_COPIED} files, too many to check: copy fewer at once"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).chain(&mut subject.moved).for_each(Place::follow_links);
@@ -373,15 +380,17 @@ impl Subject {
                 } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
-                    let is_path =
-                        writes || path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    let is_path = writes
+                        || path.contains(['/', '~'])
+                        || is_pattern(path)
+                        || place.any(|path| fs::symlink_metadata(path).is_ok());
                     if MOVERS.contains(&program) && is_path {
                         self.moved.push(place.clone());
                     }
                     self.touched.push(Touched { changes: may_change && is_path, place });
                 }
                 // The call is denied for its size, so the rest need not be kept.
-                if self.touched.len() > MAX_PLACES {
+                if self.named() > MAX_PLACES {
                     break;
                 }
             }
@@ -391,6 +400,7 @@ impl Subject {
         }
         self.read_patches(&commands);
         self.read_editors(&commands);
+        self.read_code(&commands);
         self.commands = commands;
     }
 
@@ -412,11 +422,21 @@ impl Subject {
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             self.touched.push(Touched { place: self.place_in_shell(&format!("{target}/{name}")), changes: true });
             for below in self.place_in_shell(source).0.iter().flat_map(|source| names_below(source)) {
+                // The call is denied for its size.
+                if self.copied > 2 * MAX_COPIED {
+                    return;
+                }
                 for path in [format!("{target}/{below}"), format!("{target}/{name}/{below}")] {
                     self.touched.push(Touched { place: self.place_in_shell(&path), changes: true });
+                    self.copied += 1;
                 }
             }
         }
+    }
+
+    /// How many paths the words of the commands name. A folder that is copied is one, however much is in it.
+    fn named(&self) -> usize {
+        self.touched.len() - self.copied
     }
 
     /// Adds the files that patches change. A patch is in the line, as a here-document, or in a file that the line names.
@@ -455,6 +475,21 @@ impl Subject {
                 ["w! ", "w ", "W ", "wq ", "write ", "saveas "].iter().find_map(|start| script.strip_prefix(start));
             if let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) {
                 self.touched.push(Touched { place: self.place_in_shell(path), changes: true });
+            }
+        }
+    }
+
+    /// Adds the files that code and loops in the line name.
+    fn read_code(&mut self, commands: &[String]) {
+        let Some(line) = self.line.clone().filter(|_| self.refuses_paths) else { return };
+        let may_change = commands.iter().map(|command| parts(command)).any(|(words, redirections)| {
+            !READERS.contains(words.first().unwrap_or(&"")) || redirections.iter().any(|to| !to.is_harmless())
+        });
+        for name in mentioned(&line, commands) {
+            let place = self.place_in_shell(&name);
+            let may_be = |path: &str| name.contains(['.', '/']) && Path::new(path).parent().is_some_and(Path::is_dir);
+            if is_pattern(&name) || place.any(|path| fs::symlink_metadata(path).is_ok() || may_be(path)) {
+                self.touched.push(Touched { place, changes: may_change });
             }
         }
     }
@@ -500,25 +535,6 @@ impl Subject {
         }
         Ok(())
     }
-}
-
-/// Returns the paths of the files below a folder, from it, as far as the limit goes.
-fn names_below(folder: &str) -> Vec<String> {
-    let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(Path::new(folder).join(&inner)).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = if inner.is_empty() { name } else { format!("{inner}/{name}") };
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(path);
-            } else if found.len() < MAX_COPIED {
-                found.push(path);
-            } else {
-                return found;
-            }
-        }
-    }
-    found
 }
 
 /// Returns a folder as written and with links resolved.

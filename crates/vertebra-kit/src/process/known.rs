@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
 use serde::{Deserialize, Serialize};
 
 /// A process, and no other that is given its number later.
@@ -55,7 +58,7 @@ impl Process {
         match pidfd_open(pid, PidfdFlags::empty()) {
             // The handle is to one process, whatever becomes of its number after this look.
             Ok(handle) if self.is_alive() => _ = pidfd_send_signal(handle, signal),
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) if self.is_alive() => _ = kill_process(pid, signal),
+            Err(Errno::NOSYS | Errno::PERM) if self.is_alive() => _ = kill_process(pid, signal),
             Ok(_) | Err(_) => {}
         }
     }
@@ -80,6 +83,74 @@ fn read(pid: i32) -> Option<(Process, i32)> {
     // The name of the program is in brackets and may contain anything, brackets too.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     Some((Process { pid, started: fields.get(19)?.parse().ok()? }, fields.get(1)?.parse().ok()?))
+}
+
+/// Why a signal was not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotSent(pub(crate) Errno);
+
+/// Sends a signal to a process that descends from one of these, or to the members of a group (as a negative number) that do.
+/// Signal 0 asks whether there is one.
+#[cfg(target_os = "linux")]
+pub(crate) fn signal_below(leaders: &[Process], target: i32, number: i32) -> Result<(), NotSent> {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+
+    let signal = match number {
+        0 => None,
+        _ => Some(Signal::from_named_raw(number).ok_or(NotSent(Errno::INVAL))?),
+    };
+    let to_one = |pid: i32| {
+        let pid = Pid::from_raw(pid).ok_or(NotSent(Errno::SRCH))?;
+        // The handle is to one process, whatever becomes of its number after this.
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| NotSent(Errno::SRCH))?;
+        if !descends(pid.as_raw_nonzero().get(), leaders) {
+            return Err(NotSent(Errno::PERM));
+        }
+        signal.map_or(Ok(()), |signal| pidfd_send_signal(&handle, signal)).map_err(NotSent)
+    };
+    match target {
+        1.. => to_one(target),
+        i32::MIN | -1..=0 => Err(NotSent(Errno::PERM)),
+        _ => {
+            let members = Process::all().map(|(process, _)| process.pid).filter(|pid| group(*pid) == Some(-target));
+            let sent: Vec<Result<(), NotSent>> = members.map(to_one).collect();
+            let refused = sent.first().copied().unwrap_or(Err(NotSent(Errno::SRCH)));
+            if sent.iter().any(Result::is_ok) { Ok(()) } else { refused }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn signal_below(_: &[Process], _: i32, _: i32) -> Result<(), NotSent> {
+    Err(NotSent(Errno::PERM))
+}
+
+/// Whether a process descends from one of these. It is looked at twice: if a parent ended in between and its number was given
+/// to another process, its children have another parent the second time.
+#[cfg(target_os = "linux")]
+fn descends(pid: i32, leaders: &[Process]) -> bool {
+    let line = || {
+        let mut line = Vec::new();
+        let mut parent = read(pid)?.1;
+        // Deeper trees than this do not occur, and a circle cannot.
+        while line.len() < 10_000 {
+            let (process, next) = read(parent)?;
+            line.push(process);
+            if leaders.contains(&process) {
+                return Some(line);
+            }
+            parent = next;
+        }
+        None
+    };
+    line().is_some_and(|found| line() == Some(found))
+}
+
+/// The group of a process.
+#[cfg(target_os = "linux")]
+fn group(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
 }
 
 /// The processes that have this variable. Those of other users are not found.

@@ -16,7 +16,7 @@ pub use self::{
     tree::Tree,
 };
 
-pub(crate) use self::known::{Process, with_variable};
+pub(crate) use self::known::{NotSent, Process, signal_below, with_variable};
 #[cfg(target_os = "linux")]
 pub(crate) use self::tree::descendants;
 

@@ -184,7 +184,13 @@ const AGENT_RULES: &[&str] = &[
 /// Returns whether folded names are those of a policy: of rules, hooks or servers of an agent.
 pub(super) fn is_policy(names: &[Cow<'_, str>]) -> bool {
     let is_in = |list: &[&str], name: &str| list.contains(&name);
-    let hooks = names.windows(2).any(|pair| is_in(&[".github", "cline"], &pair[0]) && pair[1] == "hooks");
+    let hooks = names.windows(2).any(|pair| match &*pair[1] {
+        "hooks" => is_in(&[".github", "cline", ".clinerules"], &pair[0]),
+        // The agents of Kiro have their hooks with them.
+        "agents" => pair[0] == ".kiro",
+        "mcp.json" => pair[0] == ".vscode",
+        _ => false,
+    });
     let folder = names.iter().position(|name| is_in(AGENT_FOLDERS, name));
     let rules = folder.is_some_and(|at| names[at..].iter().any(|name| is_in(AGENT_RULES, name)));
     hooks || rules || names.iter().any(|name| is_in(OWN, name) || is_in(AGENT_FILES, name))

@@ -143,12 +143,12 @@ async fn a_rule_with_a_pattern_means_what_is_there() {
 #[tokio::test]
 async fn it_holds_without_mounts_too() {
     let mut project = Project::new();
-    // A launcher that gets no mounts: Landlock alone has to leave the path out.
+    // A launcher that gets no mounts, so that its first try fails: Landlock alone has to leave the path out.
     let launcher = project.root.path().join("launcher");
     let real = env!("CARGO_BIN_EXE_vertebra-sandbox");
     let script = format!(
-        "#!/bin/bash\ncase \"$2\" in *'\"hide\":[]'*) exec '{real}' \"$@\";; esac\n\
-         echo 'no mounts: Operation not permitted' >&2; exit 126\n"
+        "#!/bin/bash\nif [ \"$1\" = 'vertebra sandbox: launch' ] && mkdir \"$0.tried\" 2> /dev/null; then\n\
+         echo 'no mounts: Operation not permitted' >&2; exit 126\nfi\nexec '{real}' \"$@\"\n"
     );
     fs::write(&launcher, script).expect("a new file");
     fs::set_permissions(&launcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");

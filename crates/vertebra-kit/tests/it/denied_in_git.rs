@@ -128,6 +128,21 @@ fn unguarded(repository: &Repository, commands: &[String]) -> String {
 const ZLIB: &str = "import glob,zlib,sys\nfor p in glob.glob(sys.argv[1]+'/o*ts/??/*'):\n  \
                     try: print(zlib.decompress(open(p,'rb').read()))\n  except Exception: pass";
 
+/// Writes an index in which a file that no rule hides has the content of the secret. Its hash is in `b`.
+const INDEX: &str = "import hashlib,struct\nh=bytes.fromhex(open('b').read().split()[2]); n=b'seen'\n\
+                     e=struct.pack('>10I',0,0,0,0,0,0,0o100644,0,0,0)+h+struct.pack('>H',len(n))+n\n\
+                     d=b'DIRC'+struct.pack('>2I',2,1)+e+bytes(8-len(e)%8)\n\
+                     open('.git/index','wb').write(d+hashlib.sha1(d).digest())";
+
+/// Writes a commit into the repository `n` in which a file that no rule hides has the content of the secret.
+const COMMIT: &str = "import hashlib,os,sys,zlib\nh=bytes.fromhex(open('b').read().split()[2])\n\
+                      def w(t,d):\n  s=t+b' '+str(len(d)).encode()+bytes(1)+d; x=hashlib.sha1(s).hexdigest()\n  \
+                      os.makedirs('n/.git/objects/'+x[:2],exist_ok=True)\n  \
+                      open('n/.git/objects/'+x[:2]+'/'+x[2:],'wb').write(zlib.compress(s)); return x\n\
+                      t=w(b'tree',b'100644 seen'+bytes(1)+h)\n\
+                      c=w(b'commit',('tree %s\\nauthor a <a> 1 +0000\\ncommitter a <a> 1 +0000\\n\\nm' % t).encode())\n\
+                      open('n/.git/refs/heads/main','w').write(c)";
+
 /// Ways to read the secret out of the repository, each a list of commands.
 fn ways() -> Vec<Vec<String>> {
     let one = [
@@ -245,6 +260,11 @@ fn ways() -> Vec<Vec<String>> {
         "echo 'git log -p | cut -c2-' > e.sh; chmod +x e.sh; EDITOR=./e.sh git commit --amend",
         "printf '#!/bin/sh\\n/usr/bin/env -i PATH=/usr/bin:/usr/local/bin git log -p' > git; chmod +x git; PATH=.:$PATH git status",
         "printf '#!/bin/sh\\nexec /usr/bin/env git log -p' > git; chmod +x git; ./git status",
+        "git show --format='%h --stat' HEAD | cut -c2-",
+        "git log -p --format='%h -- src' | cut -c2-",
+        "git log -p --date=format:%Y\\ --stat | cut -c2-",
+        "git -c 'user.name=a status' show HEAD | cut -c2-",
+        "mkdir 'x status'; git -C 'x status' show HEAD | cut -c2-",
         "cat .env",
         "cat ../above/.env",
         "cat ROOT/above/.env",
@@ -276,7 +296,76 @@ fn ways() -> Vec<Vec<String>> {
         vec!["git rebase -q main other".to_owned(), "cat .git/rebase-merge/patch".to_owned()],
         vec!["git rebase -q main other".to_owned(), "git rebase --show-current-patch | grep KEY".to_owned()],
     ]);
+    let lists = "git ls-tree HEAD .env > b; git init -q -b main n".to_owned();
+    let index = format!("python3 -c \"{INDEX}\"");
+    let commit = format!("python3 -c \"{COMMIT}\"");
+    for read in ["git checkout-index seen; cat seen", "git restore seen; cat seen", "git diff", "git show :seen"] {
+        ways.push(vec![lists.clone(), index.clone(), read.to_owned()]);
+    }
+    ways.push(vec![lists.clone(), index, "git commit -qm x".to_owned(), "git show HEAD:seen".to_owned()]);
+    for borrow in [
+        "echo ROOT/work/.git/objects > n/.git/objects/info/alternates",
+        "echo '\"ROOT/work/.git/objects\"' > n/.git/objects/info/alternates",
+        "ln -s ROOT/work/.git/objects o; echo ROOT/work/o > n/.git/objects/info/alternates",
+        "git init -q m; echo ROOT/work/.git/objects > m/.git/objects/info/alternates; \
+         echo ROOT/work/m/.git/objects > n/.git/objects/info/alternates",
+        "h=$(cut -c13-52 b); p=${h:0:2}; mkdir -p n/.git/objects/$p; \
+         ln -s ROOT/work/.git/objects/$p/${h:2} n/.git/objects/$p/${h:2}",
+    ] {
+        let read = "cd n; git show HEAD:seen; git checkout -q main -- seen; cat seen".to_owned();
+        ways.push(vec![lists.clone(), borrow.to_owned(), commit.clone(), read]);
+    }
     ways
+}
+
+/// Ways to a commit that no branch leads to, without its name in the arguments of git.
+const UNREFERENCED: &[&str] = &[
+    "git show $(printf '%s:keys/.%s' LOST env)",
+    "git show $(echo LOST) | cut -c2-",
+    "x=LOST; git log -p $x | cat",
+    "git checkout -q $(echo LOST) && cat keys/.e*",
+    "c=$(echo LOST | tr a-z a-z); git archive $c | tar xO",
+];
+
+#[tokio::test]
+async fn a_commit_that_no_branch_leads_to_is_looked_at_where_a_substitution_may_name_it() {
+    for way in UNREFERENCED {
+        let read = unguarded(&Repository::new(), &[(*way).to_owned()]);
+        assert!(read.contains("swordfish-5"), "without the rule this should work: {way}\n{read}");
+        let mut repository = Repository::new();
+        repository.rule = "Read(**/keys/**)";
+        let read = repository.runs(&[way]).await;
+        assert!(!read.contains("swordfish-5"), "{way}\n{read}");
+    }
+}
+
+#[tokio::test]
+async fn git_writes_a_hidden_file_to_no_other_place() {
+    let other_branch = "git checkout -qb side; mkdir hid w; seq 40 > hid/a; git add hid; git commit -qm a; git tag base
+        echo KEY=swordfish-7 > hid/key; git add hid; git commit -qm b; git checkout -qb here base";
+    let begun = || {
+        let mut repository = Repository::new();
+        repository.rule = "Read(hid/key)";
+        git(&repository.work(), other_branch);
+        repository
+    };
+    let ways = [
+        // Renames of folders are followed.
+        &["mv hid pub", "git add -A; git commit -qm mv", "git merge -q -m m side", "cat pub/key"][..],
+        &["mv hid pub", "git add -A; git commit -qm mv", "git cherry-pick side", "cat pub/key"],
+        &["mv hid pub", "git add -A; git commit -qm mv", "git merge -q -m m -X find-renames=10 side", "cat pub/key"],
+        // The work tree is the current folder.
+        &["cd w; git --git-dir=$(git rev-parse --git-dir) checkout -qf side", "cat ROOT/work/w/hid/key"],
+        &["cd w; git --git-dir ../.git reset -q --hard side", "cat ROOT/work/w/hid/key"],
+        &["cd w; git --git-dir=`git rev-parse --git-dir` restore -s side .", "cat ROOT/work/w/hid/key"],
+    ];
+    for way in ways {
+        let lines: Vec<String> = way.iter().map(|line| (*line).to_owned()).collect();
+        let read = unguarded(&begun(), &lines);
+        assert!(read.contains("swordfish-7"), "without the rule this should work: {way:?}\n{read}");
+        let read = begun().runs(way).await;
+        assert!(!read.contains("swordfish-7"), "{way:?}\n{read}");
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,6 @@ use crate::{
         Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
     },
-    shell,
 };
 
 /// An event of a run: it knows who, where and when.
@@ -176,9 +175,11 @@ macro_rules! call_facts {
             }
 
             fn commands(&self) -> Vec<String> {
-                let mut commands = self.call.simple_commands();
-                commands.extend(shell::further_commands(self.call.command().unwrap_or_default(), &commands));
-                commands
+                self.call.simple_commands()
+            }
+
+            fn further_commands(&self) -> Vec<String> {
+                self.call.further_commands()
             }
 
             fn paths(&self) -> Vec<String> {

@@ -213,7 +213,7 @@ async fn put_question(
 async fn ask_person(run: &Run, approval: Approval) -> Result<Answer, Interrupted> {
     let no = |reason: String| Answer::No { by: APPROVER.into(), reason };
     let Some(approver) = &run.core().approver else { return Ok(no("denied: no approver is configured".to_owned())) };
-    let (call_id, mut digest) = (approval.call.id.clone(), approval.digest.clone());
+    let mut digest = approval.digest.clone();
     let decision = match asked_before(run, &approval).await? {
         Some(Question { decision: Some(decision), line, .. }) => {
             // In a record, arguments may hide something that was there when they were approved.
@@ -239,7 +239,7 @@ async fn ask_person(run: &Run, approval: Approval) -> Result<Answer, Interrupted
         Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            let message = format!("{} waits for approval of {call_id}: {}", approval.call.tool, approval.reason);
+            let message = format!("`{}` waits for approval: {}", approval.call.tool, approval.reason);
             return Err(run.control().wait_for(APPROVER, message));
         }
     })

@@ -58,8 +58,10 @@ const EDITORS: &[&str] = &["vim", "vi", "nvim", "ex", "view", "vimdiff", "rvim",
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
 /// Programs whose `exec` runs what follows `--`.
 const ELSEWHERE: &[&str] = &["kubectl", "oc", "lxc", "incus", "k3s", "microk8s"];
-const OTHERS: &[&str] =
-    &["parallel", "tmux", "screen", "ssh", "git", "make", "gmake", "entr", "fd", "fdfind", "rg", "gdb", "at", "batch"];
+const OTHERS: &[&str] = &[
+    "autossh", "parallel", "tmux", "screen", "ssh", "git", "make", "gmake", "entr", "fd", "fdfind", "rg", "gdb", "at",
+    "batch",
+];
 
 /// Whether a program may carry a command.
 pub(super) fn carries(program: &str) -> bool {
@@ -74,7 +76,7 @@ pub(super) fn carried(words: &[String]) -> Vec<Carried> {
         "parallel" => parallel(args),
         "tmux" => tmux(args),
         "screen" => words_or_script(behind(args, "ceehpstTS")),
-        "ssh" => remote(args),
+        "ssh" | "autossh" => remote(args),
         "git" => git(args),
         "make" | "gmake" => settings(args, &["SHELL", ".SHELLFLAGS"], "--eval"),
         "entr" => words_or_script(behind(args, "")),
@@ -132,8 +134,13 @@ fn value(args: &[String], name: &str) -> Option<String> {
     })
 }
 
+/// What `parallel` runs, and what it gives to that.
+pub(super) fn of_parallel(args: &[String]) -> &[String] {
+    behind(args, "jNnaISLPdEs")
+}
+
 fn parallel(args: &[String]) -> Vec<Carried> {
-    let words = behind(args, "jNnaISLPdEs");
+    let words = of_parallel(args);
     let end = words.iter().position(|word| word.starts_with(":::")).unwrap_or(words.len());
     let (command, given) = words.split_at(end);
     let mut found = words_or_script(command);
@@ -254,6 +261,16 @@ const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell
 
 /// The same in `awk`, which pipes to a command in quotes. In other languages a bar before a quote is only text.
 const PIPES: &[&str] = &["getline", "| \"", "|\""];
+
+/// Whether a program has code in an argument, or reads it.
+pub(super) fn has_code(program: &str) -> bool {
+    CODE.contains(&program)
+}
+
+/// Whether code of any language runs something.
+pub(super) fn runs_something(code: &str) -> bool {
+    RUNS.iter().any(|word| code.contains(word))
+}
 
 /// The texts in a piece of code of any language that runs something.
 pub(super) fn in_code(code: &str) -> Vec<Carried> {

@@ -4,11 +4,12 @@ use super::{
     MAX_DEPTH,
     carrier::{self, Carried},
     document::Document,
+    hidden::{self, Fed},
     rough,
     scan::Scan,
     spread::{may_spread, spread},
     word::Word,
-    wrapper::{self, Runs},
+    wrapper::{self, Runs, base},
 };
 
 /// From so many words on, only the outermost and the innermost of wrapped commands are listed.
@@ -145,23 +146,22 @@ impl Scan<'_, '_> {
                 let words: Vec<_> = done.lead.iter().chain(&done.words).chain(&done.redirections).cloned().collect();
                 place = self.found.insert(place, words.join(" "));
             }
-            let mut reads_script = self.run(place, &done.words, &done.redirections);
+            let given = Given { redirections: &done.redirections, documents: done.documents, input: &done.input };
+            self.run(place, &done.words, &given);
             if done.spreads {
+                // Of readings that may be wrong, none is called unknown.
+                let hidden = self.found.hidden.len();
                 for words in spread(&done.words) {
-                    reads_script |= self.run(self.found.commands.len(), &words, &done.redirections);
+                    self.run(self.found.commands.len(), &words, &given);
                 }
-            }
-            if reads_script {
-                self.documents.iter_mut().skip(done.documents).for_each(|document| document.is_script = true);
-                done.input.iter().for_each(|text| self.reread(text));
+                self.found.hidden.truncate(hidden);
             }
         }
         *command = self.command();
     }
 
-    /// Lists the command of these words, those it wraps, and those in the script it is given. Says whether the innermost reads
-    /// one from its input.
-    fn run(&mut self, place: usize, words: &[String], redirections: &[String]) -> bool {
+    /// Lists the command of these words, those it wraps, and those in the script it is given.
+    fn run(&mut self, place: usize, words: &[String], given: &Given<'_>) {
         let mut starts = vec![0];
         let mut start = 0;
         let mut runs = Runs::of(words);
@@ -176,10 +176,18 @@ impl Scan<'_, '_> {
         }
         let mut place = place;
         for start in starts {
-            let all: Vec<&str> = words[start..].iter().chain(redirections).map(String::as_str).collect();
+            let all: Vec<&str> = words[start..].iter().chain(given.redirections).map(String::as_str).collect();
             place = self.found.insert(place, all.join(" "));
         }
         let innermost = &words[start..];
+        let only_looks =
+            words.iter().any(|word| word == "command") && words.iter().any(|word| word == "-v" || word == "-V");
+        if !only_looks {
+            if hidden::has_unknown_program(words, innermost, &runs) {
+                self.found.hide(innermost);
+            }
+            self.feed(innermost, given);
+        }
         match runs {
             Runs::Nothing | Runs::Command(_) => {}
             Runs::Script { from, to } => self.reread(&innermost[from..to].join(" ")),
@@ -191,7 +199,7 @@ impl Scan<'_, '_> {
             }
         }
         for part in wrapper::parts_of_find(innermost) {
-            self.run(self.found.commands.len(), part, &[]);
+            self.run(self.found.commands.len(), part, &Given::NOTHING);
         }
         for carried in carrier::carried(innermost) {
             match carried {
@@ -202,8 +210,50 @@ impl Scan<'_, '_> {
                 }
             }
         }
-        innermost.first().is_some_and(|program| wrapper::reads_script(program))
     }
+
+    /// Reads what a command runs from its input, if it does and that is known.
+    fn feed(&mut self, words: &[String], given: &Given<'_>) {
+        let Some(program) = words.first() else { return };
+        let reads_input = hidden::reads_input(words);
+        let runs_text = wrapper::reads_script(program) || (reads_input && matches!(base(program), "make" | "gmake"));
+        let has_documents = self.documents.len() > given.documents;
+        if runs_text {
+            self.documents.iter_mut().skip(given.documents).for_each(|document| document.is_script = true);
+            given.input.iter().for_each(|text| self.reread(&text.replace("\t@", "\t")));
+        }
+        let is_file = |redirection: &String| {
+            let file = redirection.strip_prefix('0').unwrap_or(redirection).strip_prefix('<');
+            file.is_some_and(|file| !file.starts_with(['<', '>', '&']) && !hidden::is_input(file.trim_start()))
+        };
+        let is_known = has_documents || !given.input.is_empty() || given.redirections.iter().any(is_file);
+        if !reads_input || is_known {
+            return;
+        }
+        let fed = self.fed.take();
+        match &fed {
+            Some(Fed::Text(text)) if runs_text => self.reread(text),
+            Some(Fed::Text(text)) => {
+                for carried in carrier::in_code(text) {
+                    self.reread(&carried.text());
+                }
+            }
+            Some(Fed::Unknown) | None => self.found.hide(words),
+        }
+        self.fed = fed;
+    }
+}
+
+/// What is given to a command besides its words.
+struct Given<'c> {
+    redirections: &'c [String],
+    /// How many here-documents were waiting before its own.
+    documents: usize,
+    input: &'c [String],
+}
+
+impl Given<'_> {
+    const NOTHING: Self = Self { redirections: &[], documents: usize::MAX, input: &[] };
 }
 
 /// A word as a shell would have to read it to get it again.

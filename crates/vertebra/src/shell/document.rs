@@ -27,7 +27,8 @@ impl Scan<'_, '_> {
             }
             self.broken |= !closed;
             if document.is_script {
-                let body = self.slice(start, stop).to_owned();
+                // In a makefile, that hides a command from the output.
+                let body = self.slice(start, stop).replace("\t@", "\t");
                 self.reread(&body);
             } else if document.expands {
                 self.apart(start, stop, Part::Expansions);

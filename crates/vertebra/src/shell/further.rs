@@ -49,6 +49,8 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("rbenv", &["exec"]),
     ("sem", &[]),
     ("setarch", &["*"]),
+    ("ssh-agent", &[]),
+    ("sshpass", &[]),
     ("task", &["--"]),
     ("tmux", &["run-shell", "if-shell"]),
     ("uclampset", &[]),
@@ -73,24 +75,38 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("delta", &["--pager"]),
     ("doppler", &["--command"]),
     ("dpkg", &["--pre-invoke", "--post-invoke"]),
+    ("elvish", &["-c"]),
+    ("expect", &["spawn"]),
     ("fly", &["-C", "--command"]),
+    ("ftp", &["!"]),
     ("fzf", &["--preview"]),
     ("gcloud", &["--command"]),
     ("gdb", &["-ex", "--ex"]),
-    ("git", &["-u", "--upload-pack", "--receive-pack", "-x", "--extcmd", "-O", "--open-files-in-pager", "--exec"]),
+    ("git", &["!", "-u", "--upload-pack", "--receive-pack", "-x", "--extcmd", "-O", "--open-files-in-pager", "--exec"]),
     ("go", &["-exec", "-toolexec", "-vettool"]),
     ("just", &["--command"]),
+    ("less", &["+!"]),
     ("man", &["-P", "--pager"]),
     ("mapfile", &["-C"]),
+    ("mysql", &["system", "\\!"]),
     ("nix-shell", &["--run", "--command"]),
     ("nodemon", &["-x", "--exec"]),
     ("npm", &["-c", "--call"]),
     ("npx", &["-c", "--call"]),
+    ("nu", &["-c", "--commands"]),
+    ("powershell", &["-c", "-Command", "-command"]),
+    ("psql", &["\\!"]),
+    ("pwsh", &["-c", "-Command", "-command"]),
     ("readarray", &["-C"]),
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("salt", &["cmd.run"]),
     ("scp", &["-S"]),
+    ("screen", &["stuff"]),
+    ("socat", &["EXEC:", "SYSTEM:"]),
     ("sort", &["--compress-program"]),
     ("split", &["--filter"]),
+    ("sqlite3", &[".shell", ".system"]),
+    ("start-stop-daemon", &["-x", "--exec", "-a", "--startas"]),
     (
         "tar",
         &[
@@ -105,6 +121,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("vagrant", &["-c", "--command"]),
+    ("xonsh", &["-c"]),
     ("zip", &["-TT", "--unzip-command"]),
 ];
 
@@ -120,6 +137,10 @@ const VARIABLES: &[&str] = &[
     "EXTERNAL_DIFF",
     "LESSOPEN",
     "BROWSER",
+    "CC",
+    "CXX",
+    "SHELL",
+    "RUSTC",
 ];
 
 /// Folders of programs that are known by their names.
@@ -183,6 +204,12 @@ pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
         } else if program.starts_with("ld-linux") || program.starts_with("ld-musl") || program == "ld.so" {
             behind(&rest.split(' ').collect::<Vec<_>>(), &mut add);
         }
+        if let Some(value) = all().find_map(|set| assigned(first, set)) {
+            add(&format!("{value} {rest}"));
+        }
+        if program == "sed" {
+            in_sed(rest, &mut add);
+        }
         let words: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
         for (_, marks) in RUNNERS.iter().filter(|(name, _)| *name == program) {
             let marked = words.iter().rposition(|word| marks.contains(word)).map(|at| at + 1);
@@ -209,9 +236,34 @@ pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
     further
 }
 
-/// Returns a command with the bare name of its program, if that is one of the system.
+/// Returns a command with the bare name of its program, if that is one of the system, or in a folder that is not known.
 fn by_name(command: &str) -> Option<String> {
-    FOLDERS.iter().find_map(|folder| command.strip_prefix(folder)).map(str::to_owned)
+    let (program, _) = command.split_once(' ').unwrap_or((command, ""));
+    let folder = program.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_open = folder.contains(['$', '*', '?', '[']);
+    let of_system = FOLDERS.iter().find_map(|folder| command.strip_prefix(folder));
+    of_system.or_else(|| command.get(folder.len() + 1..).filter(|_| is_open)).map(str::to_owned)
+}
+
+/// Returns the text that a command sets a variable to, if the program is that variable.
+fn assigned<'c>(program: &str, command: &'c str) -> Option<&'c str> {
+    let name = program.strip_prefix('$')?;
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    command.strip_prefix(name)?.strip_prefix('=')
+}
+
+/// Adds what a script of sed runs: `1e command`, `s/pattern/command/e`.
+fn in_sed(rest: &str, add: &mut impl FnMut(&str)) {
+    let words: Vec<&str> = rest.split(' ').collect();
+    for (at, word) in words.iter().enumerate().take(MOST) {
+        let address = word.strip_suffix('e').map(|head| head.trim_start_matches(|sign: char| sign.is_ascii_digit()));
+        if matches!(address, Some("" | "$" | "/")) {
+            add(&words[at + 1..].join(" "));
+        }
+        if word.ends_with("/e") || word.ends_with("/ge") {
+            rest.split('/').take(READINGS).for_each(&mut *add);
+        }
+    }
 }
 
 /// Adds the command behind options. The word behind an option may be its value.

@@ -4,6 +4,7 @@ use super::{
     Found, MAX_DEPTH,
     command::{Command, Head},
     document::Document,
+    hidden::Fed,
     rough,
 };
 
@@ -18,6 +19,8 @@ pub(super) struct Scan<'text, 'found> {
     pub(super) broken: bool,
     /// Here-documents whose text starts after the next line break.
     pub(super) documents: Vec<Document>,
+    /// What the command being read gets through a pipe.
+    pub(super) fed: Option<Fed>,
 }
 
 /// What ends a list of commands.
@@ -36,7 +39,7 @@ pub(super) enum Part {
 
 impl<'text, 'found> Scan<'text, 'found> {
     pub(super) fn new(text: &'text str, depth: usize, found: &'found mut Found) -> Self {
-        Self { text, at: 0, depth, found, broken: false, documents: Vec::new() }
+        Self { text, at: 0, depth, found, broken: false, documents: Vec::new(), fed: None }
     }
 
     /// Reads all of the text as a script.
@@ -63,13 +66,17 @@ impl<'text, 'found> Scan<'text, 'found> {
                 b'\\' if self.peek(1) == Some(b'\n') => self.at += 2,
                 b'#' => self.comment(),
                 b'\n' => {
+                    // A pipe at the end of a line goes on in the next.
+                    let ends = !command.is_empty();
                     self.finish(&mut command);
+                    self.fed = self.fed.take().filter(|_| !ends);
                     self.at += 1;
                     self.documents();
                     command = self.command();
                 }
                 b';' => {
                     self.finish(&mut command);
+                    self.fed = None;
                     self.at += 1;
                     if matches!(self.peek(0), Some(b';' | b'&')) {
                         in_pattern = cases > 0;
@@ -78,8 +85,13 @@ impl<'text, 'found> Scan<'text, 'found> {
                 b'&' if self.peek(1) == Some(b'>') => self.redirection(&mut command, ""),
                 b'|' | b'(' if in_pattern => self.at += 1,
                 b'&' | b'|' => {
+                    let is_pipe = byte == b'|' && self.peek(1) != Some(b'|');
+                    let fed = is_pipe.then(|| Fed::by(&command, self.fed.is_none()));
                     self.finish(&mut command);
-                    self.at += 1;
+                    self.fed = fed;
+                    self.at += if is_pipe || self.peek(1) != Some(byte) { 1 } else { 2 };
+                    // `|&` also pipes errors.
+                    self.at += usize::from(is_pipe && self.peek(0) == Some(b'&'));
                 }
                 b'(' => self.parenthesis(&mut command),
                 b')' if in_pattern => {

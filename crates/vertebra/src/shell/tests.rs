@@ -468,6 +468,19 @@ fn a_refusing_pattern_also_sees_what_may_run() {
         "python3 <<E\nimport os\nos.popen('rm -rf /')\nE",
         "Rscript -e 'system(\"rm -rf /\")'",
         "/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /",
+        "x=rm; $x -rf /",
+        "/???/rm -rf /",
+        "git config alias.x '!rm -rf /'",
+        "sed '1e rm -rf /' f",
+        "less '+!rm -rf /' f",
+        "sshpass -p x ssh h rm -rf /",
+        "autossh h rm -rf /",
+        "socat - EXEC:'rm -rf /'",
+        "sqlite3 x '.shell rm -rf /'",
+        "psql -c '\\! rm -rf /'",
+        "CC='rm -rf /' make",
+        "pwsh -c 'rm -rf /'",
+        "expect -c 'spawn rm -rf /'",
     ] {
         let commands = simple_commands(line);
         let further = further_commands(line, &commands);

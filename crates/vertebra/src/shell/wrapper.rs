@@ -54,9 +54,14 @@ fn behind_dashes(words: &[String]) -> usize {
 pub(super) fn runs_others(program: &str) -> bool {
     let program = base(program);
     takes_script(program)
-        || matches!(program, "eval" | "trap" | "find" | "coproc")
+        || matches!(program, "eval" | "trap" | "find" | "coproc" | "." | "source" | "hash" | "crontab")
         || carrier::carries(program)
         || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
+}
+
+/// Whether a command of this program does nothing but run another one.
+pub(super) fn only_runs(program: &str) -> bool {
+    is_shell(program) || WRAPPERS.iter().any(|wrapper| wrapper.name == base(program))
 }
 
 /// Whether what this program reads from its input may be a script.
@@ -64,7 +69,7 @@ pub(super) fn reads_script(program: &str) -> bool {
     is_shell(program) || matches!(base(program), "." | "source" | "at" | "batch" | "crontab")
 }
 
-fn is_shell(program: &str) -> bool {
+pub(super) fn is_shell(program: &str) -> bool {
     matches!(base(program), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" | "fish")
 }
 
@@ -281,7 +286,7 @@ pub(super) fn parts_of_find(words: &[String]) -> Vec<&[String]> {
     words.split(runs).skip(1).filter_map(until_end).collect()
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
     let name = name.split_once('[').map_or(name, |(name, _)| name);

@@ -147,30 +147,39 @@ impl ToolCall {
         self.listed().commands
     }
 
+    /// More commands that the call may run: see [`shell::further_commands`].
+    pub fn further_commands(&self) -> Vec<String> {
+        shell::further_commands(self.command().unwrap_or_default(), &self.simple_commands())
+    }
+
+    /// A command of the call that cannot be known before it runs: see [`shell::hidden_command`].
+    pub fn hidden_command(&self) -> Option<String> {
+        self.command_lines().find_map(|line| shell::hidden_command(&line))
+    }
+
+    /// The command lines of the call. One that is a list of words is quoted as a shell would need it.
+    pub fn command_lines(&self) -> impl Iterator<Item = String> {
+        self.given().filter_map(line)
+    }
+
+    fn given(&self) -> impl Iterator<Item = &Value> {
+        ["command", "cmd"].iter().filter_map(|name| self.args.get(name))
+    }
+
     fn listed(&self) -> Listed {
-        let (mut commands, mut is_whole) = (Vec::new(), true);
-        let mut read = |line: &str| {
-            let listed = shell::listed(line);
-            is_whole &= listed.is_whole;
-            listed.commands
-        };
-        for value in ["command", "cmd"].iter().filter_map(|name| self.args.get(name)) {
-            match value {
-                Value::String(line) => {
-                    commands.extend(read(line));
-                    commands.extend((Some(line.as_str()) != self.command()).then(|| line.clone()));
-                }
-                Value::Array(words) => {
-                    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                    let quoted: Vec<String> =
-                        words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-                    commands.push(words.join(" "));
-                    commands.extend(read(&quoted.join(" ")));
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+        let mut all = Listed { commands: Vec::new(), is_whole: true };
+        let is_only = self.given().count() == 1;
+        for value in self.given() {
+            let Some(line) = line(value) else { continue };
+            let listed = shell::listed(&line);
+            all.is_whole &= listed.is_whole;
+            if let Value::Array(words) = value {
+                all.commands.push(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
             }
+            all.commands.extend(listed.commands);
+            all.commands.extend((value.is_string() && !is_only).then_some(line));
         }
-        Listed { commands, is_whole }
+        all
     }
 
     /// Whether this is still the call that the other is, arguments aside.
@@ -220,5 +229,17 @@ mod tests {
         }
         assert!(written.get("id").is_none() && written.get("call").is_none());
         assert_eq!(from_value::<ToolAsked>(written).expect("an event"), asked());
+    }
+}
+
+/// A command as a line, also where it is a list of words.
+fn line(command: &Value) -> Option<String> {
+    match command {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }

@@ -30,6 +30,7 @@ mod streaming;
 
 mod escapes;
 mod laws;
+mod tools;
 mod traps;
 mod unhurt;
 mod veils;

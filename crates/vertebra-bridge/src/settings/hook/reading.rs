@@ -74,7 +74,10 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
             (Action::Run(run.settings), stand.timeout.or(run.timeout))
         }
     };
+    // One command that matches must not let the others of its line run without approval.
+    let matcher = stand.matcher.map(|matcher| if allows(&action) { matcher.for_every() } else { matcher });
     let stand = Stand {
+        matcher,
         name: name.unwrap_or_else(|| format!("{}:{}", origin.level, origin.line.unwrap_or_default())),
         role: role.unwrap_or_else(|| usual_role(&action, &place)),
         timeout,
@@ -83,6 +86,12 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
     stand.check(section, &place)?;
     check(section, &stand, &action)?;
     Ok(Some(HookSettings { stand, enabled: enabled.is_none_or(|said| said.value), action }))
+}
+
+/// Whether a hook always allows the call.
+fn allows(action: &Action) -> bool {
+    let Action::Say(reply) = action else { return false };
+    reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")).is_some_and(|verdict| verdict == "allow")
 }
 
 /// Returns the default role. A hook that only denies or asks is a guard and sees the final form of a call. A hook that

@@ -166,7 +166,7 @@ fn an_undo_that_reaches_further_back_asks_first() {
     git(&["add", "a.txt"]);
     git(&["commit", "-qm", "a"]);
     person.types("/undo\r");
-    person.waits_for("undo the changes of “write a” (committed since)?");
+    person.waits_for("undo what “write a” (committed since) changed in");
     person.waits_for("any other key: no");
     person.types("n");
     person.waits_for("nothing was undone");

@@ -72,6 +72,35 @@ fn a_question_names_the_registries_that_it_opens() {
 }
 
 #[test]
+fn one_key_grants_what_a_command_needs_and_accepts_all_that_the_sandbox_holds() {
+    let other = tempfile::tempdir().expect("a folder");
+    let other = other.path().canonicalize().expect("a path");
+    let needs = json!({"write": [other.display().to_string()], "reason": "a worktree"});
+    let there = format!("echo b > {}/b", other.display());
+    let needing = json!({"call": {"tool": "bash", "args": {"command": there, "needs": needs}}});
+    let first = [
+        (bash("cd . && ./npm install"), "network access to npmjs.org".to_owned()),
+        (needing, format!("changes of {}", other.display())),
+    ];
+    for (first, granted) in first {
+        let place = Place::new();
+        place.write("npm", "#!/bin/sh\necho ${HTTPS_PROXY-none} >> npm.log\n");
+        std::fs::set_permissions(place.path("npm"), PermissionsExt::from_mode(0o755)).expect("a mode");
+        let turns = [first.clone(), first, write(&place.path("a.txt")), bash("touch c.txt"), say("All done.")];
+        let mut person = place.sits("run", &turns, &["do it"]);
+        person.is_asked();
+        let offer = format!("all edits and all commands in the sandbox, in this session, with {granted}");
+        let seen = |seen: &str| seen.split_whitespace().collect::<String>().replace('│', "");
+        assert!(seen(&person.sees()).contains(&seen(&format!("! {offer}"))), "{}", person.sees());
+        person.types("!");
+        assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+        assert!(seen(&person.sees()).contains(&seen(&format!("└ yes, and {offer}"))), "{}", person.sees());
+        assert!(place.path("a.txt").exists() && place.path("c.txt").exists(), "{}", person.sees());
+        is_identical(&place, &[]);
+    }
+}
+
+#[test]
 fn a_folder_outside_is_asked_about_once_if_a_person_grants_it_for_the_session() {
     let place = Place::new();
     let (other, docs) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));

@@ -132,6 +132,9 @@ mod tests {
             "cd a && { cd a; } 2>&1 | cat",
             "if cd a && pwd 2>&1 | cat; then cd a; fi",
             "cd a && pwd 2>&1 | cat & cd a",
+            "pwd | cat | cat\ncd a 2>&1 && pwd",
+            "cd a | cd a | cd a | cd a\ncd a 2>&1 && cd a 2>&1\ncd a",
+            "pwd | cat | cat\ncd a 2>&1 | cat && cd a",
         ] {
             let (real, thought) = ends(root.path(), command);
             assert_eq!(thought, real, "{command}");

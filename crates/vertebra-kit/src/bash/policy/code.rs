@@ -170,6 +170,7 @@ impl Judge<'_> {
                 Class::RecursiveDelete if leaves => {
                     self.deny(*class, format!("`{word}` may delete files outside the working folder"));
                 }
+                Class::RecursiveDelete if self.deletes_named(&code, word) => {}
                 Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes files")),
                 Class::NetworkExfiltration
                     if SECRETS.iter().any(|secret| code.contains(secret)) || text.contains(SECRET) =>
@@ -241,14 +242,19 @@ fn is_put_together(texts: &[String], word: &str) -> bool {
     texts.windows(2).any(|pair| !pair[0].is_empty() && !pair[1].is_empty() && pair.concat() == word)
 }
 
+/// Returns where a name stands as a word of its own.
+pub(super) fn uses_at<'c>(code: &'c str, name: &'c str) -> impl Iterator<Item = usize> + 'c {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let found = code.match_indices(name).map(|(at, _)| at);
+    found.filter(move |at| !code[..*at].ends_with(is_name) && !code[at + name.len()..].starts_with(is_name))
+}
+
 /// Whether a program uses a word. In some languages a call needs no parentheses.
 fn uses(code: &str, word: &str, bare: bool, imports: &[Range<usize>]) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let (name, called) = word.strip_suffix('(').map_or((word, false), |name| (name, true));
-    code.match_indices(name).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
+    uses_at(code, name).any(|at| {
         let rest = &code[at + name.len()..];
-        let apart = !before.is_some_and(is_name) && !rest.starts_with(is_name);
         let next = rest.trim_start_matches([' ', '\t']).chars().next();
         let is_called = match next {
             Some('(' | '"' | '\'' | '`' | '[' | '$' | '@' | '%' | '{') => true,
@@ -261,7 +267,7 @@ fn uses(code: &str, word: &str, bare: bool, imports: &[Range<usize>]) -> bool {
             let next = imports.partition_point(|names| names.end <= at);
             imports.get(next).is_some_and(|names| names.start <= at)
         };
-        apart && (!called || is_called || is_imported())
+        !called || is_called || is_imported()
     })
 }
 

@@ -14,7 +14,7 @@ use super::{
     Class, Decision, Ground, Judgement, Line,
     budget::Budget,
     fields::plain,
-    parse::parse,
+    parse::{Parsed, parse},
     places::is_below,
     scope::{Cwd, Scope},
     value::{UNKNOWN, shown},
@@ -220,11 +220,11 @@ impl<'g> Judge<'g> {
         if !self.enter(text.len()) {
             return UNKNOWN.to_string();
         }
-        let printed = if let Some(tree) = parse(text, &mut self.budget) {
+        let printed = if let Some(Parsed { text, tree }) = parse(text, &mut self.budget) {
             if tree.root_node().has_error() {
                 self.unknown("part of the command is not shell syntax that the policy can parse");
             }
-            let source = super::walk::Source { text, origin: origin.clone() };
+            let source = super::walk::Source { text: &text, origin: origin.clone() };
             self.statements(&source, tree.root_node(), input)
         } else {
             if self.budget.is_over() {

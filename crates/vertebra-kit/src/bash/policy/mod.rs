@@ -12,6 +12,7 @@ mod code;
 #[cfg(test)]
 mod cost;
 mod decode;
+mod deletes;
 mod expansion;
 mod fields;
 mod guard;

@@ -1,8 +1,8 @@
 //! The grammar, within limits.
 
-use std::{cell::RefCell, ops::ControlFlow};
+use std::{borrow::Cow, cell::RefCell, ops::ControlFlow};
 
-use tree_sitter::{ParseOptions, Parser, Tree};
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::budget::Budget;
 
@@ -16,8 +16,64 @@ const PIECE: usize = 256;
 /// it cannot be stopped there.
 const MAX_PIPES: usize = 1500;
 
-/// Parses a script; none when that takes too much work, or would crash.
-pub(super) fn parse(text: &str, budget: &mut Budget<'_>) -> Option<Tree> {
+/// How often a script is parsed again because the grammar joined two of its lines.
+const MAX_SPLITS: usize = 4;
+
+/// A script and its syntax tree.
+pub(super) struct Parsed<'t> {
+    /// The script as it was parsed: with `;` at the end of lines that the grammar would join with the next one.
+    pub(super) text: Cow<'t, str>,
+    pub(super) tree: Tree,
+}
+
+/// Parses a script; none when that takes too much work, or would crash, or if the grammar joins lines of it.
+///
+/// After a pipeline of three commands the grammar takes the next line for arguments of the last one, if that line has a
+/// redirection: `a | b | c`, a line break, `cd d 2>&1 && rm e`.
+pub(super) fn parse<'t>(text: &'t str, budget: &mut Budget<'_>) -> Option<Parsed<'t>> {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..=MAX_SPLITS {
+        let tree = tree(&text, budget)?;
+        let breaks = breaks(tree.root_node(), &text);
+        if breaks.is_empty() {
+            return Some(Parsed { text, tree });
+        }
+        for at in breaks.into_iter().rev() {
+            text.to_mut().insert(at, ';');
+        }
+    }
+    None
+}
+
+/// Returns the line breaks between words of one command, in their order. In bash they end the command.
+fn breaks(root: Node<'_>, text: &str) -> Vec<usize> {
+    let is_command = |node: Node<'_>| matches!(node.kind(), "command" | "declaration_command" | "unset_command");
+    let mut found = Vec::new();
+    let mut cursor = root.walk();
+    // For each level, whether its nodes are parts of a command, and where the last one ended.
+    let mut levels = vec![(false, 0)];
+    loop {
+        let node = cursor.node();
+        if let Some((in_command, end)) = levels.last_mut() {
+            let gap = text.as_bytes().get(*end..node.start_byte()).filter(|_| *in_command).unwrap_or_default();
+            let is_break = |at: &usize| gap[*at] == b'\n' && (*at == 0 || gap[*at - 1] != b'\\');
+            found.extend((0..gap.len()).find(is_break).map(|at| *end + at));
+            *end = node.end_byte();
+        }
+        if cursor.goto_first_child() {
+            levels.push((is_command(node), node.start_byte()));
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            levels.pop();
+            if !cursor.goto_parent() {
+                return found;
+            }
+        }
+    }
+}
+
+fn tree(text: &str, budget: &mut Budget<'_>) -> Option<Tree> {
     if crashes_the_grammar(text) {
         return None;
     }
@@ -118,11 +174,27 @@ mod tests {
     #[test]
     fn no_character_behind_a_brace_crashes_the_grammar() {
         let clock = FakeClock::new();
-        let parse = |text: &str| parse(text, &mut Budget::new(text.len(), &clock));
+        let parses = |text: &str| parse(text, &mut Budget::new(text.len(), &clock)).is_some();
         for text in ["echo {\u{10ffff}", "echo {1\u{10ffff}", "echo {1..\u{10ffff}", "echo {1..23\u{10ffff}}"] {
-            assert!(parse(text).is_none(), "{text}");
+            assert!(!parses(text), "{text}");
         }
-        assert!(parse("echo {1..2} 你好 {a,b} {é").is_some());
+        assert!(parses("echo {1..2} 你好 {a,b} {é"));
+    }
+
+    #[test]
+    fn a_line_break_ends_a_command_even_where_the_grammar_goes_on() {
+        let clock = FakeClock::new();
+        for (text, expected) in [
+            ("a | b | c\nd 2>&1 && e", "a | b | c;\nd 2>&1 && e"),
+            ("a | b | c\nd\ne f 2>&1", "a | b | c;\nd;\ne f 2>&1"),
+            ("a | b | c \\\nd 2>&1", "a | b | c \\\nd 2>&1"),
+            ("a | b 'c\nd' 2>&1\ne", "a | b 'c\nd' 2>&1\ne"),
+            ("cat <<E | b | c\nd\nE\ne 2>&1", "cat <<E | b | c\nd\nE\ne 2>&1"),
+        ] {
+            let parsed = parse(text, &mut Budget::new(text.len(), &clock)).expect("a tree");
+            assert_eq!(parsed.text, expected);
+            assert!(!parsed.tree.root_node().has_error(), "{text}");
+        }
     }
 
     #[test]

@@ -58,14 +58,16 @@ pub(crate) enum Sure {
 /// May block, because it expands globs and looks for files.
 pub(crate) fn shown_by(command: &str, from: &str, printed: &str) -> Vec<(String, Sure)> {
     let clock = SystemClock::default();
-    let tree = if command.len() > MAX_BYTES { None } else { parse(command, &mut Budget::new(command.len(), &clock)) };
+    let parsed = if command.len() > MAX_BYTES { None } else { parse(command, &mut Budget::new(command.len(), &clock)) };
+    let text = parsed.as_ref().map_or(command, |parsed| &*parsed.text);
     let (ground, folder) = (Ground::new(from, "/"), Some(from.to_owned()));
     let folders = vec![from.to_owned()];
     let (values, left, files) = (HashMap::new(), MAX_NAMES, Vec::new());
-    let mut shown = Shown { text: command, ground, folder, folders, values, left, changes: 0, goes_on: false, files };
-    if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
-        shown.statement(tree.root_node());
-        if shown.goes_on || !shown.substitutes_only_reading(tree.root_node()) {
+    let mut shown = Shown { text, ground, folder, folders, values, left, changes: 0, goes_on: false, files };
+    let root = parsed.as_ref().map(|parsed| parsed.tree.root_node());
+    if let Some(root) = root.filter(|root| !root.has_error()) {
+        shown.statement(root);
+        if shown.goes_on || !shown.substitutes_only_reading(root) {
             shown.changed();
         }
     }

@@ -16,7 +16,7 @@ pub(super) fn attend(mut args: impl Iterator<Item = OsString>) -> ! {
     let attended = args.next().ok_or(LaunchError::NotAsked).and_then(|program| {
         // Processes that lose their parent become children of this one: so all are found when the command ends.
         set_child_subreaper(Some(rustix::process::getpid()))?;
-        see_to_end(&[JOIN.into()], &program, args, |_, _| Ok(None))
+        see_to_end(JOIN, &program, args, |_, _| Ok(None))
     });
     let Err(error) = attended;
     eprintln!("{error}");

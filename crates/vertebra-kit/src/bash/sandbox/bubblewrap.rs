@@ -7,15 +7,17 @@
 use std::{
     convert::Infallible,
     ffi::{OsStr, OsString},
+    fs::File,
+    io::Write as _,
     os::{fd::AsRawFd as _, unix::process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 
 use super::{
-    ASKED,
+    INSIDE,
     files::DEVICES,
     launch::LaunchError,
     rules::{Reach, Rules, Use},
@@ -41,9 +43,12 @@ pub(super) fn enter(
     let here = std::env::current_dir().map_err(LaunchError::Here)?;
     let mut command = Command::new(bubblewrap);
     command.args(arguments(&rules)).arg("--chdir").arg(here);
-    command.arg("--").arg(format!("/proc/self/fd/{}", this.as_raw_fd())).arg(ASKED);
+    command.arg("--").arg(format!("/proc/self/fd/{}", this.as_raw_fd())).arg(INSIDE);
     let rest = Rules { bubblewrap: None, hide: Vec::new(), ..rules };
-    command.arg(serde_json::to_string(&rest)?).arg(program).args(args);
+    // Left open too, and closed by the launcher inside.
+    let mut told = File::from(memfd_create("rules", MemfdFlags::empty())?);
+    told.write_all(&serde_json::to_vec(&rest)?).map_err(LaunchError::Inherited)?;
+    command.arg(told.as_raw_fd().to_string()).arg(program).args(args);
     let error = command.exec();
     Err(LaunchError::Run { program: bubblewrap.into(), error })
 }

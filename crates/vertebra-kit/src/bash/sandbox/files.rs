@@ -33,6 +33,9 @@ const DEVICES_FOLDER: &str = "/dev";
 /// Devices that hold nothing and hurt nobody. Terminals are not among them: a command has no business typing.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr"];
 
+/// Where pseudo-terminals are: those of the command alone, if it has its own.
+const TERMINALS: &[&str] = &["ptmx", "pts"];
+
 /// What this kernel's Landlock cannot hold; an error if there is none.
 pub(super) fn lacking() -> Result<Vec<String>, String> {
     let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -84,7 +87,7 @@ pub(super) fn open_folders(rules: &Rules) -> Result<Vec<OwnedFd>, LaunchError> {
 pub(super) fn restrict(rules: &Rules, folders: &[OwnedFd]) -> Result<(), LaunchError> {
     let mut grants = Grants::new(rules)?;
     grants.root(AccessFs::from_read(NEWEST))?;
-    grants.devices()?;
+    grants.devices(rules.terminals)?;
     // The supervisor starts itself again, wherever its program lies.
     if let Ok(this) = openat(FROM_HERE, "/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
         grants.add(this, AccessFs::ReadFile | AccessFs::Execute)?;
@@ -112,7 +115,7 @@ pub(super) fn fence(rules: &Rules, top: &[PathBuf], unix_sockets: bool) -> Resul
     for path in top {
         grants.named(path, AccessFs::from_read(NEWEST))?;
     }
-    grants.devices()?;
+    grants.devices(rules.terminals)?;
     if unix_sockets {
         for (folder, handle) in rules.write.iter().zip(open_folders(rules)?) {
             let sockets = AccessFs::from_read(NEWEST) | AccessFs::MakeSock | AccessFs::ResolveUnix;
@@ -145,9 +148,9 @@ impl<'a> Grants<'a> {
     }
 
     /// The devices that a command writes to.
-    fn devices(&mut self) -> Result<(), LaunchError> {
+    fn devices(&mut self, terminals: bool) -> Result<(), LaunchError> {
         let devices = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
-        for device in DEVICES {
+        for device in DEVICES.iter().chain(TERMINALS.iter().filter(|_| terminals)) {
             self.named(&Path::new(DEVICES_FOLDER).join(device), devices)?;
         }
         Ok(())

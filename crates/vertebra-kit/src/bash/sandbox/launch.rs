@@ -28,6 +28,7 @@ use super::{
     HELD, NO_LAYERS, NO_MOUNTS, NO_SPACE, NO_SUPERVISOR, bubblewrap,
     calls::{self, Open},
     files,
+    handover::{inherited, take},
     minder::{PROBE, PROBED},
     mounts,
     rules::{Reach, Rules},
@@ -83,14 +84,19 @@ impl From<seccompiler::BackendError> for LaunchError {
     }
 }
 
-fn rules(args: &mut impl Iterator<Item = OsString>) -> Result<Rules, LaunchError> {
-    let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked)?;
-    Ok(serde_json::from_str(&rules)?)
+/// Applies the rules that come over its input to itself, and sees the program in the arguments to its end. Never returns.
+pub(super) fn launch(args: impl Iterator<Item = OsString>) -> ! {
+    launch_by(take(stdin()), args)
 }
 
-/// Applies the rules in the first argument to itself, and sees the program in the others to its end. Never returns.
-pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
-    let Err(error) = rules(&mut args).and_then(|rules| become_supervisor(rules, args));
+/// Does the same with the rules in the file that the first argument names by its number. Never returns.
+pub(super) fn launch_inside(mut args: impl Iterator<Item = OsString>) -> ! {
+    let number = args.next().and_then(|number| number.into_string().ok()).ok_or(LaunchError::NotAsked);
+    launch_by(number.and_then(|number| inherited(&number)), args)
+}
+
+fn launch_by(rules: Result<Vec<u8>, LaunchError>, args: impl Iterator<Item = OsString>) -> ! {
+    let Err(error) = rules.and_then(|rules| become_supervisor(serde_json::from_slice(&rules)?, args));
     eprintln!("{error}");
     exit(CANNOT_RUN);
 }
@@ -130,10 +136,10 @@ fn begins_inside(rules: &Rules) -> Result<(), LaunchError> {
 }
 
 /// Takes away from itself what the command does not get, tells the supervisor, and becomes the command. Never returns.
-pub(super) fn enter(mut args: impl Iterator<Item = OsString>) -> ! {
-    let entered = rules(&mut args).and_then(|rules| {
-        let top = args.next().and_then(|top| top.into_string().ok()).ok_or(LaunchError::NotAsked)?;
-        become_command(&rules, &serde_json::from_str::<Vec<PathBuf>>(&top)?, args)
+pub(super) fn enter(args: impl Iterator<Item = OsString>) -> ! {
+    let entered = take(stdin()).and_then(|rules| {
+        let (rules, top): (Rules, Vec<PathBuf>) = serde_json::from_slice(&rules)?;
+        become_command(&rules, &top, args)
     });
     let Err(error) = entered;
     // The supervisor says it: what comes first is its word. Once the command has begun, nobody listens here.
@@ -157,7 +163,7 @@ fn become_command(
         files::fence(rules, top, unix_sockets == calls::UnixSockets::Open)?;
         changes_nothing(rules)?;
     }
-    let open = Open { network: &rules.network, unix_sockets };
+    let open = Open { network: &rules.network, unix_sockets, neighbours: rules.neighbours };
     calls::restrict(open, rules.minded)?;
     drop_capabilities(CapabilitySet::empty())?;
     if rules.minded {

@@ -18,6 +18,7 @@ mod calls;
 mod engine;
 #[cfg(target_os = "linux")]
 mod files;
+mod handover;
 #[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
@@ -54,8 +55,9 @@ pub use self::{
 };
 pub(super) use self::{
     engine::Tried,
+    handover::{PATIENCE, give},
     private::{Networks, Private},
-    refusal::Refusal,
+    refusal::{Refusal, SignalRequest},
     rules::{Folder, Layers, Over, Use, expanded, resolved},
     start::Start,
 };
@@ -69,6 +71,11 @@ use crate::{PROTECTED, denied::DeniedReads, protected::git::targets};
 
 /// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
+
+/// The first argument by which it knows that it is to launch inside of bubblewrap. The second is the number of the file with
+/// its rules.
+#[cfg(target_os = "linux")]
+const INSIDE: &str = "vertebra sandbox: launch inside";
 
 /// The first argument by which it knows that it is to become the command.
 const ENTER: &str = "vertebra sandbox: enter";
@@ -109,6 +116,7 @@ pub fn launch_if_asked() {
         let mut args = std::env::args_os();
         match args.nth(1) {
             Some(asked) if asked == ASKED => launch::launch(args),
+            Some(asked) if asked == INSIDE => launch::launch_inside(args),
             Some(asked) if asked == ENTER => launch::enter(args),
             Some(asked) if asked == ATTEND => attended::attend(args),
             Some(asked) if asked == JOIN => attended::join(args),
@@ -185,6 +193,8 @@ pub(super) struct Rights<'a> {
     pub(super) removable: &'a [PathBuf],
     /// Layers over the caches of the person.
     pub(super) layers: Option<&'a Layers>,
+    /// Whether other commands of the session are under way.
+    pub(super) neighbours: bool,
 }
 
 impl Default for Sandbox {
@@ -310,8 +320,8 @@ impl Sandbox {
         };
         let private = matches!(rules.network, Reach::Private(_));
         let layered = rules.layers.is_some();
-        let words = vec![ASKED.into(), rules.to_text()?];
-        let prefix = Prefix { launcher, words, minded: rules.minded, layered, private, chance };
+        let text = Some(rules.to_text()?);
+        let prefix = Prefix { launcher, word: ASKED, rules: text, minded: rules.minded, layered, private, chance };
         Ok(Start::held(prefix, state, remark))
     }
 
@@ -319,12 +329,10 @@ impl Sandbox {
     fn unheld(&self, state: String, remark: Option<String>, tried: &Tried) -> Start {
         match self.launching().filter(|_| cfg!(target_os = "linux") && tried.attended.is_none()) {
             Some(launcher) => {
-                let words = vec![ATTEND.into()];
-                Start::held(
-                    Prefix { launcher, words, minded: false, layered: false, private: false, chance: Chance::Attended },
-                    state,
-                    remark,
-                )
+                let (word, chance) = (ATTEND, Chance::Attended);
+                let prefix =
+                    Prefix { launcher, word, rules: None, minded: false, layered: false, private: false, chance };
+                Start::held(prefix, state, remark)
             }
             None => Start::bare(state, remark),
         }
@@ -387,6 +395,8 @@ impl Sandbox {
             layers,
             landlock,
             minded,
+            neighbours: rights.neighbours,
+            terminals: matches!(way, Way::Own { .. }),
             bubblewrap,
         }
     }

@@ -1,5 +1,6 @@
-//! Mounts: what is denied in a writable folder is empty, and what is written to a cache of the person goes to a layer on
-//! top. Landlock can say the first only by closing the whole folder to new names, and the second not at all.
+//! Mounts: what is denied in a writable folder is empty, what is written to a cache of the person goes to a layer on top, and
+//! pseudo-terminals are those of the command. Landlock can say the first only by closing the whole folder to new names, and
+//! the others not at all.
 //!
 //! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
 //! commands run without this and say so, or do not run if the sandbox is required.
@@ -14,7 +15,7 @@ use std::{
 use nix::{
     errno::Errno,
     mount::{MsFlags, mount},
-    sched::CloneFlags,
+    sched::{CloneFlags, unshare},
     sys::statvfs::{FsFlags, statvfs},
 };
 
@@ -26,14 +27,20 @@ use super::{
 /// How many commands can have layers at the same time.
 const SLOTS: usize = 16;
 
+/// How pseudo-terminals are made: by the command's user, for that user, and not so many that others get none.
+const TERMINALS: &str = "newinstance,ptmxmode=0666,mode=0600,max=64";
+
 /// Hides what is to be hidden and lays what is to be laid over, in a namespace of this process and all that it will start.
 /// An error leaves it half way: it must not go on. The layers belong to this process as long as it keeps what it gets.
 pub(super) fn make(rules: &mut Rules) -> Result<Option<File>, LaunchError> {
     if !rules.needs_mounts() {
+        // No user namespace is made for terminals alone: files of others would seem to belong to nobody.
+        rules.terminals = rules.terminals && unshare(CloneFlags::CLONE_NEWNS).is_ok() && terminals().is_ok();
         return Ok(None);
     }
     // Who only wants layers can do without.
     hide(rules).map_err(if rules.hide.is_empty() { LaunchError::Layers } else { LaunchError::Mounts })?;
+    rules.terminals = rules.terminals && terminals().is_ok();
     let taken = rules.layers.take().map(|layers| lay(&layers, rules)).transpose().map_err(LaunchError::Layers)?;
     // The folder this process is in was found before the mounts were there.
     let again = env::current_dir().and_then(env::set_current_dir);
@@ -43,12 +50,34 @@ pub(super) fn make(rules: &mut Rules) -> Result<Option<File>, LaunchError> {
 
 fn hide(rules: &Rules) -> Result<(), std::io::Error> {
     super::space::enter(CloneFlags::CLONE_NEWNS)?;
-    // What is mounted here is nobody else's business.
-    bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
+    apart()?;
     for path in &rules.hide {
         emptied(path)?;
     }
     Ok(())
+}
+
+/// What is mounted here is nobody else's business.
+fn apart() -> Result<(), Errno> {
+    bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)
+}
+
+/// Puts pseudo-terminals of the command in the place of all others: a file system of its own, in which only those appear that
+/// the command opens. An error leaves it half way, and then none may be granted.
+fn terminals() -> Result<(), Errno> {
+    apart()?;
+    let (folder, maker) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    mount(Some("devpts"), folder, Some("devpts"), flags, Some(TERMINALS))?;
+    if maker.is_symlink() {
+        // It leads into the folder.
+        return if maker.canonicalize().is_ok_and(|maker| maker.starts_with(folder)) {
+            Ok(())
+        } else {
+            Err(Errno::ENXIO)
+        };
+    }
+    bound(Some(&folder.join("ptmx")), maker, MsFlags::MS_BIND)
 }
 
 /// Lays a layer over each folder. From then on it may be written like any other.

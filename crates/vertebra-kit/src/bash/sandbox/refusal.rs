@@ -40,6 +40,42 @@ pub(in crate::bash) enum Refusal {
     Left(Vec<String>),
 }
 
+/// A signal that a command wants to send to a process which is not its own. The supervisor asks the agent to send it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bash) struct SignalRequest {
+    pub(in crate::bash) id: u64,
+    /// A process, or a group as a negative number.
+    pub(in crate::bash) target: i32,
+    pub(in crate::bash) signal: i32,
+}
+
+impl SignalRequest {
+    /// Asks the agent. Returns whether it can be asked.
+    #[cfg(target_os = "linux")]
+    pub(super) fn send(self) -> bool {
+        serde_json::to_string(&self).is_ok_and(|line| say(&format!("{line}\n")))
+    }
+
+    /// What the agent answers: an error number, or 0.
+    pub(in crate::bash) fn answer(self, errno: i32) -> String {
+        format!("{} {errno}\n", self.id)
+    }
+
+    /// Which request was answered, and how.
+    #[cfg(target_os = "linux")]
+    pub(super) fn answered(line: &[u8]) -> Option<(u64, i32)> {
+        let (id, errno) = std::str::from_utf8(line).ok()?.trim_end().split_once(' ')?;
+        Some((id.parse().ok()?, errno.parse().ok()?))
+    }
+}
+
+/// Says something to the agent, which is at the other end of this process's input. Returns whether it could be said.
+#[cfg(target_os = "linux")]
+fn say(line: &str) -> bool {
+    let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+    rustix::net::send(stdin(), line.as_bytes(), flags).is_ok_and(|sent| sent == line.len())
+}
+
 /// What one command was refused, told to the agent once each.
 #[cfg(target_os = "linux")]
 #[derive(Default)]
@@ -47,17 +83,15 @@ pub(super) struct Refusals(RefCell<HashSet<Refusal>>);
 
 #[cfg(target_os = "linux")]
 impl Refusals {
-    /// Tells the agent, which is at the other end of this process's input.
+    /// Tells the agent.
     pub(super) fn tell(&self, refusal: Refusal) {
         let mut told = self.0.borrow_mut();
         if told.len() >= TOLD || told.contains(&refusal) {
             return;
         }
-        if let Ok(mut line) = serde_json::to_string(&refusal) {
-            line.push('\n');
-            let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+        if let Ok(line) = serde_json::to_string(&refusal) {
             // Without anyone there, there is no one to tell.
-            _ = rustix::net::send(stdin(), line.as_bytes(), flags);
+            say(&format!("{line}\n"));
         }
         told.insert(refusal);
     }

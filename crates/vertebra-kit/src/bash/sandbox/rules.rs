@@ -2,14 +2,13 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use vertebra::ToolError;
 
-/// How long the rules may be: what one argument of a program may be, with some room.
+/// How long the rules may be: what the buffer of a connection takes, with some room.
 const RULES_BYTES: usize = 120 * 1024;
 
 /// What no command reads unless it is taken off the list. `~/` is the home folder.
@@ -114,6 +113,7 @@ pub enum UnixSockets {
 
 /// What the launcher applies.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is given or not, by itself")]
 pub(super) struct Rules {
     /// Not readable, whether they are there yet or not.
     pub(super) deny_read: Vec<PathBuf>,
@@ -135,6 +135,10 @@ pub(super) struct Rules {
     pub(super) landlock: bool,
     /// Whether a supervisor makes the changes of files, so that names can be protected. It takes Landlock.
     pub(super) minded: bool,
+    /// Whether other commands of its session are under way, to which it may send signals.
+    pub(super) neighbours: bool,
+    /// Whether the command gets pseudo-terminals of its own. It takes a mount namespace.
+    pub(super) terminals: bool,
     /// The program that makes the mounts, if the launcher is not to make them itself.
     pub(super) bubblewrap: Option<PathBuf>,
 }
@@ -183,7 +187,7 @@ impl Rules {
     }
 
     /// As a launcher reads them.
-    pub(super) fn to_text(&self) -> Result<OsString, ToolError> {
+    pub(super) fn to_text(&self) -> Result<String, ToolError> {
         let text = serde_json::to_string(self)
             .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
         let bytes = text.len();
@@ -191,7 +195,7 @@ impl Rules {
             let limit = format!("at most {RULES_BYTES} fit: deny folders in place of files");
             return Err(ToolError::new(format!("the rules of the sandbox take {bytes} bytes; {limit}")));
         }
-        Ok(text.into())
+        Ok(text)
     }
 }
 

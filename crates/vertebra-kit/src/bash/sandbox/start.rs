@@ -1,6 +1,6 @@
 //! How a program is to be started so that it is held, and what came of trying.
 
-use std::{ffi::OsString, path::Path};
+use std::path::Path;
 
 use vertebra::ToolError;
 
@@ -22,7 +22,9 @@ pub(in crate::bash) struct Start {
 pub(super) struct Prefix {
     pub(super) launcher: std::path::PathBuf,
     /// What the launcher is asked to do.
-    pub(super) words: Vec<OsString>,
+    pub(super) word: &'static str,
+    /// The rules that it takes from its input.
+    pub(super) rules: Option<String>,
     /// Whether the rules ask for a supervisor of files.
     pub(super) minded: bool,
     /// Whether they ask for layers over caches.
@@ -59,12 +61,17 @@ impl Start {
     pub(in crate::bash) fn command(&self, program: &Path) -> tokio::process::Command {
         match &self.prefix {
             None => tokio::process::Command::new(program),
-            Some(Prefix { launcher, words, .. }) => {
+            Some(Prefix { launcher, word, .. }) => {
                 let mut command = tokio::process::Command::new(launcher);
-                command.args(words).arg(program);
+                command.arg(word).arg(program);
                 command
             }
         }
+    }
+
+    /// What the launcher takes from its input before anything else.
+    pub(in crate::bash) fn rules(&self) -> Option<&str> {
+        self.prefix.as_ref()?.rules.as_deref()
     }
 
     /// Whether the person's caches have layers.

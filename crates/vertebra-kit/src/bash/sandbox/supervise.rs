@@ -4,6 +4,7 @@
 use std::{
     convert::Infallible,
     ffi::{OsStr, OsString},
+    fs,
     io::{Read as _, Write as _, stdin},
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -30,12 +31,16 @@ use rustix::{
 
 use super::{
     ENTER, HELD,
+    handover::give,
     launch::{CANNOT_RUN, LISTENER, LaunchError},
     minder::Minder,
     refusal::{Refusal, Refusals},
     rules::Rules,
 };
 use crate::process::descendants;
+
+/// How the kernel says that the other end of a connection is closed.
+const GONE: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR).union(PollFlags::NVAL);
 
 /// How long what the command left in the background may still print.
 const LINGER: Duration = Duration::from_millis(200);
@@ -57,16 +62,18 @@ pub(super) fn supervise(
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, LaunchError> {
-    let words = [ENTER.into(), serde_json::to_string(rules)?.into(), serde_json::to_string(top)?.into()];
-    see_to_end(&words, program, args, |ours, command| {
+    let told = serde_json::to_vec(&(rules, top))?;
+    see_to_end(ENTER, program, args, |ours, command| {
+        // One that is gone has said why.
+        _ = give(&mut fs::File::from(ours.try_clone().map_err(LaunchError::Supervisor)?), &told);
         let listener = if rules.minded { received(ours, command)? } else { None };
         Ok(listener.map(|listener| Minder::new(listener, rules, folders)))
     })
 }
 
-/// Starts this program once more, with these words, as the process that becomes the command, and sees that to its end.
+/// Starts this program once more, with this word, as the process that becomes the command, and sees that to its end.
 pub(super) fn see_to_end(
-    words: &[OsString],
+    word: &str,
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
     minder: impl FnOnce(&OwnedFd, Pid) -> Result<Option<Minder>, LaunchError>,
@@ -81,7 +88,7 @@ pub(super) fn see_to_end(
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(supervisor)?;
     let mut command = Command::new("/proc/self/exe");
-    command.args(words).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
+    command.arg(word).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
     let child = command.spawn().map_err(LaunchError::Supervisor)?;
     drop(command);
     let command = Pid::from_child(&child);
@@ -123,6 +130,7 @@ struct Life {
 #[expect(clippy::struct_excessive_bools, reason = "each of them happens or not, by itself")]
 struct News {
     agent_is_gone: bool,
+    answer: bool,
     ended: bool,
     word: bool,
     call: bool,
@@ -133,6 +141,9 @@ impl Life {
         loop {
             let news = self.wait()?;
             if let Some(minder) = &mut self.minder {
+                if news.answer {
+                    minder.hear();
+                }
                 minder.serve(news.call);
             }
             if news.word {
@@ -155,8 +166,8 @@ impl Life {
 
     fn wait(&self) -> Result<News, LaunchError> {
         let agent = stdin();
-        let mut polled =
-            vec![PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::RDHUP), PollFd::new(&self.ended, PollFlags::IN)];
+        let said = if self.minder.is_some() { PollFlags::RDHUP | PollFlags::IN } else { PollFlags::RDHUP };
+        let mut polled = vec![PollFd::from_borrowed_fd(agent.as_fd(), said), PollFd::new(&self.ended, PollFlags::IN)];
         polled.extend(self.word.as_ref().map(|word| PollFd::new(word, PollFlags::IN)));
         let listener = polled.len();
         polled.extend(self.minder.iter().flat_map(Minder::polled));
@@ -170,7 +181,8 @@ impl Life {
         }
         let happened = |at: usize| polled.get(at).is_some_and(|polled| !polled.revents().is_empty());
         Ok(News {
-            agent_is_gone: happened(0),
+            agent_is_gone: polled[0].revents().intersects(GONE),
+            answer: polled[0].revents().contains(PollFlags::IN),
             ended: happened(1),
             word: self.word.is_some() && happened(2),
             call: self.minder.is_some() && polled[listener].revents().contains(PollFlags::IN),
@@ -180,7 +192,7 @@ impl Life {
     /// Passes on what the command says first, and lets it go on.
     fn listen(&mut self) {
         let Some(word) = self.word.take() else { return };
-        let mut word = std::fs::File::from(word);
+        let mut word = fs::File::from(word);
         let mut said = [0; 4096];
         let count = word.read(&mut said).unwrap_or(0);
         let said = String::from_utf8_lossy(&said[..count]);
@@ -227,7 +239,7 @@ impl Life {
 /// Tells the agent what the command left in the background.
 fn tell_left() {
     let name = |pid: &Pid| {
-        let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).ok()?;
+        let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).ok()?;
         Some(name.chars().filter(char::is_ascii_graphic).collect())
     };
     let mut names: Vec<String> = descendants(rustix::process::getpid()).iter().filter_map(name).collect();

@@ -12,6 +12,7 @@ use super::{
         AROUND, EMPTY, OPEN_TO_OPTIONS, PATCH_OPTIONS, PROGRAMS, SETTINGS, SUMMARIES, TAKING_BACK_NOTHING, UNFILTERED,
         VARIABLES, WITHOUT_CONTENT, WITHOUT_VALUE, WRITING_FILES,
     },
+    quoted::inner_words,
 };
 
 /// How many objects of a command are looked up.
@@ -26,6 +27,8 @@ pub(super) struct Git<'c> {
     args: Vec<&'c str>,
     /// An option or a variable that changes what git reads, writes or runs.
     changed_by: Option<&'c str>,
+    /// Whether an option before it has a value, which may be of several words.
+    has_values: bool,
     /// The values of `--git-dir`.
     folders: Vec<&'c str>,
 }
@@ -63,13 +66,14 @@ pub(super) fn parse(command: &str) -> Option<Git<'_>> {
     if !PROGRAMS.contains(&folder) {
         return None;
     }
-    let mut found = Git { sub: "", args: Vec::new(), changed_by, folders: Vec::new() };
+    let mut found = Git { sub: "", args: Vec::new(), changed_by, has_values: false, folders: Vec::new() };
     if let Some(sub) = program.strip_prefix("git-") {
         found.sub = sub;
     } else if program != "git" && program != "git.exe" {
         return None;
     }
     while let Some(option) = words.next_if(|word| found.sub.is_empty() && word.starts_with('-')) {
+        found.has_values |= option.contains('=') || matches!(option, "-C" | "-c" | "--git-dir" | "--namespace");
         match option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value))) {
             ("-C" | "--namespace", None) => drop(words.next()),
             ("--git-dir", value) => found.folders.extend(value.or_else(|| words.next())),
@@ -98,6 +102,13 @@ pub(super) fn is_harmless(assignment: &str) -> bool {
     let goes_on = |known: &str| known.ends_with(['_', '=']);
     assignment.split('=').next().is_some_and(|name| name.bytes().any(|byte| byte.is_ascii_lowercase()))
         || VARIABLES.iter().any(|known| assignment == *known || (goes_on(known) && assignment.starts_with(known)))
+}
+
+/// Returns whether a word makes a merge look for renames, which is switched off where files are hidden.
+fn follows_renames(word: &str) -> bool {
+    word.starts_with("find-renames")
+        || word.starts_with("rename-threshold")
+        || word.starts_with('-') && word.contains("rename") && !word.contains("no-renames")
 }
 
 fn is_name(text: &str) -> bool {
@@ -161,6 +172,22 @@ impl<'c> Git<'c> {
                 && !self.is_check()
     }
 
+    /// Returns whether the command shows or writes something that only a substitution or a variable names.
+    pub(super) fn is_open(&self) -> bool {
+        (OPEN_TO_OPTIONS.contains(&self.sub) || self.writes_files() || self.sub == "read-tree")
+            && self.args.iter().any(|word| word.contains(['$', '`']))
+    }
+
+    /// Returns whether the command may show or copy content, of whatever repository.
+    pub(super) fn may_show(&self) -> bool {
+        OPEN_TO_OPTIONS.contains(&self.sub) || !WITHOUT_CONTENT.contains(&self.sub)
+    }
+
+    /// Returns whether the command at most shows the names in the index, or takes some out of it.
+    pub(super) fn mends_index(&self) -> bool {
+        matches!(self.sub, "ls-files" | "reset" | "rev-parse" | "rm" | "status") && !self.has_letter('v', "--verbose")
+    }
+
     /// Returns whether the command may write committed files to the work tree.
     pub(super) fn writes_files(&self) -> bool {
         WRITING_FILES.contains(&self.sub)
@@ -175,6 +202,12 @@ impl<'c> Git<'c> {
     pub(super) fn shows(&self, line: &Line<'_>, repository: &Repository) -> Shows<'c> {
         if let Some(by) = self.changed_by {
             return Shows::Unclear(format!("`{by}` changes what git does"));
+        }
+        if self.is_blurred(line.text) {
+            return Shows::Unclear("an option of several words in quotes hides what git is asked".to_owned());
+        }
+        if !self.folders.is_empty() && self.writes_files() {
+            return Shows::Unclear("with `--git-dir`, git writes files to the folder that it runs in".to_owned());
         }
         let is_known = WITHOUT_CONTENT.contains(&self.sub);
         if repository.replaces_objects() {
@@ -203,8 +236,9 @@ impl<'c> Git<'c> {
                 content(self.pathspecs(line, 1), self.is_filtered(line, repository))
             }
             "rebase" | "am" if self.has(&["--show"]) => content(Vec::new(), self.is_filtered(line, repository)),
-            "merge" | "pull" | "rebase" | "cherry-pick" | "revert" | "am" | "stash"
-                if self.args.iter().any(|word| word.contains("subtree")) =>
+            // With these, git writes a hidden file under another name.
+            "merge" | "pull" | "rebase" | "cherry-pick" | "revert" | "am" | "stash" | "checkout" | "switch"
+                if self.args.iter().any(|word| word.contains("subtree") || follows_renames(word)) =>
             {
                 unclear()
             }
@@ -266,6 +300,14 @@ impl<'c> Git<'c> {
             "update-index" if !self.has(&["--cacheinfo", "--index-info", "--stdin"]) => Shows::Nothing,
             _ => unclear(),
         }
+    }
+
+    /// Returns whether words in quotes look like the subcommand or like options of their own.
+    fn is_blurred(&self, text: &str) -> bool {
+        let inner = inner_words(text);
+        let is_inner = |word: &str| inner.contains(&word.trim_end_matches([')', '`', '\'', '"']));
+        (self.has_values && is_inner(self.sub))
+            || (self.may_show() && self.args.iter().any(|word| word.starts_with('-') && is_inner(word)))
     }
 
     /// Returns whether the command copies objects of the repository from or to a folder of this machine.

@@ -1,7 +1,7 @@
 //! The committed paths of a repository that rules hide.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{BufRead as _, BufReader},
@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     super::{path::Base, rule::Rule},
-    MAX_NAMED, Repository, hides,
+    MAX_NAMED, Repository, folders, hides,
 };
 
 /// How long git may list the paths of a repository. Past it, the repository counts as one with hidden files.
@@ -29,6 +29,13 @@ const MAX_REFS: usize = 5000;
 /// How many repositories are remembered.
 const MAX_KNOWN: usize = 512;
 
+/// The hashes of the file without content.
+const EMPTY: &[&str] =
+    &["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
+
+/// The most commits without a name that are looked at.
+const MAX_UNREFERENCED: usize = 1000;
+
 /// The hidden paths of a repository, in its index and in any commit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
@@ -38,6 +45,8 @@ pub(super) struct History {
     all_rules: Vec<Arc<str>>,
     /// Whether all paths could be listed.
     pub(super) is_whole: bool,
+    /// Other paths under which the index has the content of hidden ones. No commit has it there.
+    pub(super) disguised: Vec<String>,
 }
 
 static KNOWN: LazyLock<Mutex<HashMap<u64, Arc<History>>>> = LazyLock::new(Mutex::default);
@@ -60,6 +69,9 @@ impl History {
             return history.clone();
         }
         let history = Arc::new(Self::listed(repository, rules, base, commits));
+        if !countable {
+            return history;
+        }
         let mut known = known();
         if known.len() >= MAX_KNOWN {
             known.clear();
@@ -68,25 +80,47 @@ impl History {
         history
     }
 
+    /// Returns what is known of a repository that cannot be looked through: any of these rules may hide something.
+    pub(super) fn unknown(rules: &[Arc<Rule>]) -> Arc<Self> {
+        Arc::new(Self { all_rules: rules.iter().map(|rule| rule.text().clone()).collect(), ..Self::default() })
+    }
+
     fn listed(repository: &Repository, rules: &[Arc<Rule>], base: &Base, commits: &[&str]) -> Self {
         let mut history = Self { is_whole: true, ..Self::default() };
+        let mut blobs = HashSet::new();
+        let mut add = |path: &str, about: &str, hidden: &mut Vec<(String, Arc<str>)>| {
+            if let Some(rule) = rules.iter().find(|rule| hides(rule, &repository.root, path, base)) {
+                blobs.extend(hashes(about).map(str::to_owned));
+                let known = (path.to_owned(), rule.text().clone());
+                if !hidden.contains(&known) {
+                    hidden.push(known);
+                }
+            }
+            hidden.len() < MAX_HIDDEN
+        };
         let loose = ["FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"];
         let loose = loose.into_iter().filter(|name| repository.git.join(name).exists());
-        let mut log = vec!["log", "--all", "--reflog", "--ignore-missing", "--format=", "--name-only", "-z", "-c"];
+        let mut log =
+            vec!["log", "--all", "--reflog", "--ignore-missing", "--format=", "--raw", "--no-abbrev", "-z", "-c"];
         log.extend(["--root", "--no-renames", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color"]);
         log.extend(loose.chain(commits.iter().copied()).chain(["--"]));
-        for arguments in [&["ls-files", "-z"][..], &log] {
-            let heard = each_name(&repository.git, arguments, &mut |path| {
-                let rule = rules.iter().find(|rule| hides(rule, &repository.root, path, base));
-                if let Some(rule) = rule {
-                    let known = (path.to_owned(), rule.text().clone());
-                    if !history.hidden.contains(&known) {
-                        history.hidden.push(known);
-                    }
-                }
-                history.hidden.len() < MAX_HIDDEN
-            });
-            history.is_whole &= heard;
+        // A line about a change, and then its path.
+        let mut about = String::new();
+        history.is_whole &= each_name(&repository.git, &log, &mut |text| {
+            if about.is_empty() {
+                about.push_str(if text.starts_with(':') { text } else { "" });
+                return true;
+            }
+            let goes_on = add(text, &about, &mut history.hidden);
+            about.clear();
+            goes_on
+        });
+        history.is_whole &= each_name(&repository.git, INDEX, &mut |entry| {
+            let (about, path) = entry.split_once('\t').unwrap_or_default();
+            add(path, about, &mut history.hidden)
+        });
+        if !history.hidden.is_empty() {
+            history.disguised = disguised(repository, &history.hidden, &blobs);
         }
         if !history.is_whole {
             history.all_rules = rules.iter().map(|rule| rule.text().clone()).collect();
@@ -129,19 +163,86 @@ impl History {
     }
 }
 
-/// Hashes the state of the index and all refs. Returns whether this was possible.
+/// Returns the hashes in a line about a file. Those of zeros stand for no file.
+fn hashes(about: &str) -> impl Iterator<Item = &str> {
+    let words = about.split(' ').filter(|word| word.len() >= 40 && word.bytes().any(|byte| byte != b'0'));
+    words.filter(|word| !EMPTY.contains(word))
+}
+
+/// Returns the paths under which the index has the content of hidden files, although no rule hides them and the last commit
+/// does not have it there: somebody wrote the index by hand.
+fn disguised(repository: &Repository, hidden: &[(String, Arc<str>)], blobs: &HashSet<String>) -> Vec<String> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    each_name(&repository.git, INDEX, &mut |entry| {
+        let (about, path) = entry.split_once('\t').unwrap_or_default();
+        if hidden.iter().all(|(known, _)| known != path) {
+            found.extend(
+                hashes(about).filter(|hash| blobs.contains(*hash)).map(|hash| (path.to_owned(), hash.to_owned())),
+            );
+        }
+        found.len() < MAX_HIDDEN
+    });
+    if !found.is_empty() {
+        each_name(&repository.git, &["ls-tree", "-r", "-z", "HEAD"], &mut |entry| {
+            let (about, path) = entry.split_once('\t').unwrap_or_default();
+            found.retain(|(known, hash)| known != path || !about.ends_with(&**hash));
+            !found.is_empty()
+        });
+    }
+    found.into_iter().map(|(path, _)| path).collect()
+}
+
+/// Returns the commits that no branch, tag or log leads to. Returns `None` if they are too many, or git takes too
+/// long.
+pub(super) fn unreferenced(repository: &Repository) -> Option<Vec<String>> {
+    let mut referenced = HashSet::new();
+    let reachable = ["rev-list", "--all", "--reflog", "--ignore-missing"];
+    let heard = each_line(&repository.git, &reachable, &mut |commit| {
+        referenced.insert(commit.to_owned());
+        true
+    });
+    let mut found = Vec::new();
+    let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
+    let whole = each_line(&repository.git, &all, &mut |line| {
+        let commit = line.strip_prefix("commit ").filter(|commit| !referenced.contains(*commit));
+        found.extend(commit.map(str::to_owned));
+        found.len() <= MAX_UNREFERENCED
+    });
+    (heard && whole).then_some(found)
+}
+
+/// Lists the index.
+const INDEX: &[&str] = &["ls-files", "-s", "-z"];
+
+/// Files whose change may change which commits there are.
+const NAMES: &[&str] = &[
+    "HEAD",
+    "index",
+    "packed-refs",
+    "shallow",
+    "info/grafts",
+    "FETCH_HEAD",
+    "ORIG_HEAD",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "logs/HEAD",
+];
+
+/// Hashes the state of the index and all refs. Returns whether it tells them from every other state.
 fn hash_refs(repository: &Repository, state: &mut DefaultHasher) -> bool {
     let mut left = MAX_REFS;
+    let mut settled = true;
     let mut add = |path: &Path| {
-        let Ok(metadata) = fs::symlink_metadata(path) else { return };
-        (path, metadata.len(), metadata.modified().ok()).hash(state);
+        let Ok(found) = fs::symlink_metadata(path).map(|found| folders::state(&found)) else { return };
+        settled &= folders::is_settled(found);
+        (path, found).hash(state);
     };
     for folder in [&repository.git, &repository.common] {
-        for name in ["HEAD", "index", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "logs/HEAD"] {
+        for name in NAMES {
             add(&folder.join(name));
         }
     }
-    let mut folders: Vec<PathBuf> = vec![repository.common.join("refs"), repository.common.join("logs")];
+    let mut folders: Vec<PathBuf> = ["refs", "logs", "worktrees"].map(|name| repository.common.join(name)).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Some(rest) = left.checked_sub(1) else { return false };
@@ -150,7 +251,7 @@ fn hash_refs(repository: &Repository, state: &mut DefaultHasher) -> bool {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) { folders.push(path) } else { add(&path) }
         }
     }
-    !repository.common.join("reftable").exists()
+    settled && !repository.common.join("reftable").exists()
 }
 
 /// Prepares git to read a repository without starting any program that its configuration names.
@@ -178,6 +279,15 @@ pub(super) fn git(folder: &Path) -> Command {
 
 /// Calls `take` with each name that git lists, until it returns false. Returns whether that were all names.
 pub(super) fn each_name(folder: &Path, arguments: &[&str], take: &mut dyn FnMut(&str) -> bool) -> bool {
+    each(folder, arguments, 0, take)
+}
+
+/// Does the same with each line.
+fn each_line(folder: &Path, arguments: &[&str], take: &mut dyn FnMut(&str) -> bool) -> bool {
+    each(folder, arguments, b'\n', take)
+}
+
+fn each(folder: &Path, arguments: &[&str], end: u8, take: &mut dyn FnMut(&str) -> bool) -> bool {
     let Ok(mut child) = git(folder).args(arguments).stdout(Stdio::piped()).spawn() else { return false };
     let Some(output) = child.stdout.take() else { return false };
     let child = Mutex::new(child);
@@ -196,7 +306,7 @@ pub(super) fn each_name(folder: &Path, arguments: &[&str], take: &mut dyn FnMut(
         let mut reader = BufReader::new(output);
         let mut name = Vec::new();
         let mut wanted = true;
-        while wanted && reader.read_until(0, &mut name).is_ok_and(|read| read > 0) {
+        while wanted && reader.read_until(end, &mut name).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&name);
             wanted = take(text.trim_matches(['\0', '\n']));
             name.clear();

@@ -7,9 +7,11 @@
 //! from all other programs.
 
 mod command;
+mod folders;
 mod history;
 mod options;
 mod pathspec;
+mod quoted;
 mod repository;
 mod written;
 
@@ -21,10 +23,10 @@ use std::{
 
 use vertebra::paths::absolute;
 
-pub(crate) use self::written::{may_write, written};
+pub(crate) use self::written::{may_write, new_worktree, written};
 use self::{
     command::{Git, Shows, blobs_in, is_harmless, objects_in, parse},
-    history::History,
+    history::{History, unreferenced},
     pathspec::Pathspecs,
     repository::Repository,
 };
@@ -95,6 +97,8 @@ pub(super) struct Review {
     pub(super) hide: Vec<PathBuf>,
     /// The git folders that its git commands use.
     used: Vec<PathBuf>,
+    /// Whether its git commands use a repository with hidden content.
+    pub(super) holds_hidden: bool,
     /// Why git and other programs cannot run in one call here.
     pub(super) mixed: Option<String>,
 }
@@ -114,11 +118,18 @@ impl Review {
             let found = Repository::around(&folder);
             repositories.extend(found.filter(|found| !repositories.contains(found)));
         }
-        repositories.extend(repositories.iter().flat_map(Repository::lenders).collect::<Vec<_>>());
         if runs_git && line.goes_anywhere() {
             for near in line.base.folders.iter().flat_map(|folder| Repository::below(Path::new(folder), MAX_NAMES)) {
                 repositories.extend(Some(near).filter(|near| !repositories.contains(near)));
             }
+        }
+        let lenders: Vec<Option<Vec<Repository>>> = repositories.iter().map(Repository::lenders).collect();
+        if lenders.contains(&None) {
+            review.refuse_unknown_objects(&gits, rules);
+        }
+        let lenders: Vec<Repository> = lenders.into_iter().flatten().flatten().collect();
+        for lender in &lenders {
+            repositories.extend(Some(lender.clone()).filter(|lender| !repositories.contains(lender)));
         }
         let others = || line.commands.iter().filter(|command| !is_companion(command, line.commands));
         let writes_files = gits.iter().any(Git::writes_files);
@@ -133,19 +144,27 @@ impl Review {
             let hashes: Vec<&str> = gits.iter().flat_map(Git::hashes).collect();
             let commits =
                 objects_in(&repository.git, &hashes).into_iter().filter(|(_, kind)| kind == "commit" || kind == "tag");
-            let commits: Vec<&str> = commits.map(|(commit, _)| commit).collect();
-            let history = History::of(repository, rules, line.base, &commits);
+            let mut commits: Vec<&str> = commits.map(|(commit, _)| commit).collect();
+            // A commit that a substitution names may be any.
+            let any = if gits.iter().any(Git::is_open) { unreferenced(repository) } else { Some(Vec::new()) };
+            commits.extend(any.iter().flatten().map(String::as_str));
+            let history = match any {
+                Some(_) => History::of(repository, rules, line.base, &commits),
+                None => History::unknown(rules),
+            };
             let Some(first) = history.first_rule() else {
                 review.look_for_blobs(&gits, repository, rules);
                 continue;
             };
+            review.holds_hidden |= runs_git;
             let taken = line.places.iter().any(|place| place.any(|path| repository.is_part(path)));
             if taken && !line.commands.iter().all(|command| is_listing(command)) {
                 let why = format!("{} are read from the files of the repository", history.described());
                 review.broken.push((first.clone(), why));
             }
+            let is_lent = lenders.contains(repository);
             for git in &gits {
-                review.look_at(git, line, repository, &history);
+                review.look_at(git, line, (repository, is_lent), &history);
             }
             match other {
                 Some(other) if runs_git => {
@@ -186,8 +205,22 @@ impl Review {
     }
 
     /// Notes the rules that a git command breaks in a repository with hidden files.
-    fn look_at(&mut self, git: &Git<'_>, line: &Line<'_>, repository: &Repository, history: &History) {
+    fn look_at(
+        &mut self,
+        git: &Git<'_>,
+        line: &Line<'_>,
+        (repository, is_lent): (&Repository, bool),
+        history: &History,
+    ) {
         let why = match git.shows(line, repository) {
+            // Whoever made the other repository chose the names of its files.
+            shows if is_lent && (shows != Shows::Nothing || git.writes_files()) => {
+                format!("the objects of another repository are used, which holds {}", history.described())
+            }
+            _ if !history.disguised.is_empty() && !git.mends_index() => {
+                let names = history.disguised.join("` and `");
+                format!("the index has the content of a hidden file as `{names}`; take it out with `git reset -- PATH`")
+            }
             Shows::Unclear(why) => format!("{why}, and the repository holds {}", history.described()),
             Shows::Objects | Shows::Content { .. } if !blobs_in(&repository.git, &git.objects()).is_empty() => {
                 "a file is named by its hash or by a tag; write `REVISION:PATH` instead".to_owned()
@@ -219,6 +252,14 @@ impl Review {
         };
         for rule in history.rules() {
             self.broken.push((rule.clone(), why.clone()));
+        }
+    }
+
+    /// Notes commands that may show objects of a repository that is not known.
+    fn refuse_unknown_objects(&mut self, gits: &[Git<'_>], rules: &[Arc<Rule>]) {
+        if gits.iter().any(|git| git.may_show() || git.writes_files()) {
+            let why = "the repository uses objects that lie elsewhere, and may hold hidden files";
+            self.broken.extend(rules.iter().map(|rule| (rule.text().clone(), why.to_owned())));
         }
     }
 

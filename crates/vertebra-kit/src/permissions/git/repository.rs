@@ -8,7 +8,11 @@ use std::{
     process::{Child, Stdio},
 };
 
-use super::{super::path::relative, history::git};
+use super::{
+    super::path::relative,
+    folders::{Listed, listed},
+    history::git,
+};
 
 /// How much of a pointer file is read.
 const MAX_POINTER_BYTES: u64 = 64 * 1024;
@@ -18,6 +22,9 @@ const KEPT: &[&str] = &["lost-found", "rebase-apply", "rebase-merge/patch", "rr-
 
 /// How many repositories are found below a folder.
 const MAX_FOUND: usize = 40;
+
+/// How many repositories may lend objects, one to the other. Git goes five steps.
+const MAX_LENDERS: usize = 20;
 
 /// A repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,14 +71,34 @@ impl Repository {
         borrowed.chain(std::iter::once(own.clone())).collect()
     }
 
-    /// Returns the repositories whose objects it borrows.
-    pub(super) fn lenders(&self) -> Vec<Self> {
-        let folders = self.object_folders();
-        folders
-            .iter()
-            .filter(|folder| !folder.starts_with(&self.common))
-            .filter_map(|folder| Self::at(folder.parent()?))
-            .collect()
+    /// Returns the repositories whose objects it borrows, and those whose objects they borrow. Returns `None` if it uses objects
+    /// whose repository is not known.
+    pub(super) fn lenders(&self) -> Option<Vec<Self>> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut at = 0;
+        loop {
+            let borrower = if at == 0 { self } else { found.get(at - 1)? };
+            for folder in borrower.object_folders() {
+                let folder = folder.canonicalize().ok()?;
+                if has_links(&folder) {
+                    return None;
+                }
+                if folder == self.common.join("objects") {
+                    continue;
+                }
+                let lender = Self::at(folder.parent()?).filter(|lender| lender.common.join("objects") == folder)?;
+                if !found.contains(&lender) {
+                    found.push(lender);
+                }
+            }
+            at += 1;
+            if at > found.len() {
+                return Some(found);
+            }
+            if at > MAX_LENDERS {
+                return None;
+            }
+        }
     }
 
     /// Returns whether objects are shown in the place of others.
@@ -125,21 +152,27 @@ impl Repository {
                 break;
             }
             let is_git_folder = folder.ends_with(".git");
-            if !is_git_folder {
-                found.extend(Self::at(&folder).filter(|there| !found.contains(there)));
-            }
             // The repositories of submodules are in that of the project.
             let folder = if is_git_folder { folder.join("modules") } else { folder };
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let Some(less) = left.checked_sub(1) else { return found };
-                left = less;
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push_back(entry.path());
-                }
+            let Some(inside) = listed(&folder, left) else {
+                found.extend(Self::at(&folder).filter(|there| !is_git_folder && !found.contains(there)));
+                break;
+            };
+            if inside.may_be_repository && !is_git_folder {
+                found.extend(Self::at(&folder).filter(|there| !found.contains(there)));
             }
+            left -= inside.names;
+            folders.extend(inside.folders.iter().map(|name| folder.join(name)));
         }
         found
     }
+}
+
+/// Returns whether something in a folder with objects is a link, and so perhaps an object of another repository.
+fn has_links(objects: &Path) -> bool {
+    let links = |folder: &Path| listed(folder, usize::MAX).is_none_or(|inside| inside.has_links);
+    let below = |inside: &Listed| inside.folders.iter().any(|name| links(&objects.join(name)));
+    links(objects) || listed(objects, usize::MAX).is_none_or(|inside| below(&inside))
 }
 
 fn beginning(path: &Path) -> Option<String> {

@@ -35,6 +35,15 @@ pub(crate) fn written(here: &str, words: &[String], counts: &dyn Fn(&Path) -> bo
     look.found
 }
 
+/// Returns the folder in which a git command makes a worktree, if it does. The words are those after `git`.
+pub(crate) fn new_worktree(here: &str, words: &[String]) -> Option<PathBuf> {
+    let (sub, words) = words.split_first().filter(|(sub, _)| *sub == "worktree")?;
+    match Asked::new(sub, words).operands[..] {
+        ["add", folder, ..] => Some(absolute(here, folder).into()),
+        _ => None,
+    }
+}
+
 /// Returns whether a git command may write files of a work tree.
 pub(crate) fn may_write(sub: &str) -> bool {
     !valued(sub).is_empty()

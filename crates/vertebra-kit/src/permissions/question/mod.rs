@@ -30,6 +30,8 @@ pub struct Question {
     offer: Option<Offer>,
     /// The modes of the session that would allow the call.
     modes: Vec<Mode>,
+    /// Whether the sandboxed mode would, with what the call needs.
+    sandboxed_if_granted: bool,
     /// What the sandbox forbids to the command, if a person can lift it here.
     lift: Option<Lift>,
     /// The network that a person would open to a command that asks for none.
@@ -69,7 +71,7 @@ pub enum Reply {
     },
     /// Approves the call, and all edits of files in the working folder in this session.
     AllEdits,
-    /// Approves the call, and all edits and all commands in the sandbox in this session.
+    /// Approves the call, and all edits and all commands in the sandbox in this session, with what the call needs.
     AllInSandbox,
     /// Approves the command, and lets it reach the registries of its package managers, or all public hosts.
     WithNetwork,
@@ -148,6 +150,7 @@ impl Question {
                 .filter(|_| !approval.only_once)
                 .map(|rules| rules.allowing_modes(approval))
                 .unwrap_or_default(),
+            sandboxed_if_granted: rules.is_some_and(|rules| rules.allows_if_granted(approval)),
             rules: rules.cloned(),
             lift: None,
             usual: Network::Public,
@@ -173,6 +176,11 @@ impl Question {
     /// Returns what a person can grant to the session.
     fn grantable(&self) -> Option<Granted> {
         self.lift.as_ref()?.offered(&self.approval, &self.usual)
+    }
+
+    /// Returns what a person can grant to the session together with the sandboxed mode, if that mode alone would not allow the call.
+    fn grantable_in_sandbox(&self) -> Option<Granted> {
+        self.grantable().filter(|_| self.sandboxed_if_granted && !self.modes.contains(&Mode::Sandboxed))
     }
 
     /// Returns whether a person has opened the same network to a single command before.
@@ -245,6 +253,10 @@ impl Question {
         for (_, key, label, reply) in modes.into_iter().filter(|(mode, ..)| self.modes.contains(mode)) {
             choices.push(Choice { key, label: label.to_owned(), rules: None, reply });
         }
+        if let Some(granted) = self.grantable_in_sandbox() {
+            let label = format!("all edits and all commands in the sandbox, in this session, with {granted}");
+            choices.push(Choice { key: '!', label, rules: None, reply: Reply::AllInSandbox });
+        }
         if let Some(rules) = self.offered() {
             let label = "always in this session".to_owned();
             choices.push(Choice { key: 'a', label, rules: Some(rules), reply: Reply::Always { rule: None } });
@@ -293,7 +305,16 @@ impl Question {
             }
             Reply::AllEdits => self.change_mode(Mode::AcceptEdits, "this is no edit in the working folder"),
             Reply::AllInSandbox => {
-                self.change_mode(Mode::Sandboxed, "this is not for a command or an edit in the sandbox")
+                let otherwise = "this is not for a command or an edit in the sandbox";
+                let granted = self.grantable_in_sandbox();
+                let mut decision = self.change_mode(Mode::Sandboxed, otherwise)?;
+                if let (Some(lift), Some(granted), Decision::Approve { grants, .. }) =
+                    (&self.lift, granted, &mut decision)
+                {
+                    grants.extend(granted.recorded());
+                    lift.grant(&self.approval.at.run.session_id, granted);
+                }
+                Ok(decision)
             }
         }
     }
@@ -305,7 +326,8 @@ impl Question {
 
     /// Approves the call and sets the mode of the session, if that would allow the call.
     fn change_mode(&self, mode: Mode, otherwise: &str) -> Result<Decision, NotTaken> {
-        let rules = self.rules.as_ref().filter(|_| self.modes.contains(&mode));
+        let may = self.modes.contains(&mode) || mode == Mode::Sandboxed && self.grantable_in_sandbox().is_some();
+        let rules = self.rules.as_ref().filter(|_| may);
         match rules.map(|rules| rules.set_mode(&self.approval.at.run.session_id, mode)) {
             Some(Ok(())) => Ok(self.granting(mode.grant().into_iter().collect())),
             Some(Err(_)) | None => Err(NotTaken::new("not accepted", otherwise)),

@@ -117,7 +117,7 @@ mod tests {
             ("grep -l a . | xargs sed -i s/a/b/", ""),
             ("curl -s http://127.0.0.1:8090/a -o b; curl localhost:80", ""),
             ("curl -s http://127.0.0.1.example.org", ": network: curl http://127.0.0.1.example.org"),
-            ("curl -s http://127.0.0.1 example.org", ": network: curl http://127.0.0.1"),
+            ("curl -s http://127.0.0.1 example.org", ": network: curl example.org"),
         ] {
             let said = effects(&format!("a; b; c; d; {edit}")).expect("a long command");
             assert_eq!(said.split_once(" commands").expect("a number").1, told, "{edit}");

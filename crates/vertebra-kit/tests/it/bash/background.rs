@@ -152,24 +152,89 @@ async fn a_command_that_was_stopped_has_ended_and_left_nothing() {
     assert_eq!(fs::read_dir(area.path("tmp")).expect("a folder").count(), 0);
 }
 
+/// A server that says its number and waits.
+const WAITS: &str = "echo $$ > pid; echo up; sleep 1000";
+
 #[tokio::test]
-async fn a_signal_to_another_command_is_blocked_with_a_hint_at_how_to_stop_it() {
-    let area = Area::new();
-    let wanted = [
-        in_background("echo $$ > pid; echo up; sleep 1000"),
-        ("bash", json!({ "command": "kill $(cat pid)" })),
-        ("bash", json!({ "command": "sleep 1000 & kill $!" })),
-    ];
-    let results = calls(&area, &wanted).await;
-    let hint = "the sandbox blocked a signal to a process of another command; end a command in the background with \
-                `background` and `stop`";
-    assert!(results[1].output.contains(hint), "{}", results[1].output);
-    assert!(!results[2].output.contains(hint), "{}", results[2].output);
+async fn a_signal_reaches_the_other_commands_of_the_session() {
+    let by_handle = python(
+        "import os, signal; h = os.pidfd_open(int(open('pid').read())); signal.pidfd_send_signal(h, signal.SIGTERM)",
+    );
+    let sends = ["kill $(cat pid)", "kill -9 -- -$(cat pid)", "kill -s INT -- -$(cat pid)", by_handle.as_str()];
+    for send in sends {
+        let area = Area::new();
+        let wanted = [
+            in_background(WAITS),
+            ("bash", json!({ "command": "kill -0 $(cat pid) && echo there" })),
+            ("bash", json!({ "command": send })),
+            ("bash", json!({ "command": "while kill -0 $(cat pid); do :; done 2>&1 | tail -1; echo gone" })),
+            ("background", json!({ "id": "b1" })),
+        ];
+        let results = calls(&area, &wanted).await;
+        assert_eq!(results[1].output, "there", "{send}");
+        assert_eq!((results[2].exit_code, &*results[2].output), (Some(0), "(no output)"), "{send}");
+        assert!(results[3].output.contains("No such process") && results[3].output.ends_with("gone"), "{send}");
+        assert!(!results[4].output.contains("running in the background"), "{send}: {}", results[4].output);
+    }
 }
 
 #[tokio::test]
-async fn a_pseudo_terminal_is_refused_with_the_reason() {
-    let result = Area::new().bash("python3 -c 'import os; os.openpty()'").await;
-    assert_ne!(result.exit_code, Some(0));
-    assert!(result.output.contains("the sandbox has no pseudo-terminals"), "{}", result.output);
+async fn a_signal_reaches_no_process_of_another_session_and_none_outside() {
+    let (area, other) = (Area::new(), Area::new());
+    let mut outside = std::process::Command::new("sleep").arg("1000").spawn().expect("a process");
+    let wait = json!({ "command": WAITS, "background": true }).to_string();
+    let (mut builder, results) = other.agent(Script::new().call("bash", &wait).say("done"));
+    // This session keeps its command while another one tries to end it.
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    session.prompt("go").await.expect("a report");
+    let pid = fs::read_to_string(other.path("work/pid")).expect("a number").trim().to_owned();
+    let hint = "the sandbox blocked a signal to a process that no command of this session started";
+    let area = area.with(|bash| bash.grants = other.bash.grants.clone());
+    let parent = std::process::id();
+    let targets = [pid.clone(), format!("-{pid}"), outside.id().to_string(), parent.to_string(), "$PPID".to_owned()];
+    let kill = |target: &String| ("bash", json!({ "command": format!("kill -9 -- {target}; kill -0 -- {target}") }));
+    // Neither while it has a command of its own in the background, nor without.
+    let wanted: Vec<_> = [in_background(WAITS)].into_iter().chain(targets.iter().map(kill)).collect();
+    let with = calls(&area, &wanted).await.into_iter().skip(1);
+    let without = calls(&area, &wanted[1..]).await;
+    for (result, target) in with.chain(without).zip(targets.iter().cycle()) {
+        assert_eq!(result.exit_code, Some(1), "{target}: {}", result.output);
+        assert_eq!(result.output.matches("Operation not permitted").count(), 2, "{target}: {}", result.output);
+        assert!(result.output.contains(hint), "{target}: {}", result.output);
+    }
+    assert!(is_running(&pid) && is_running(&outside.id().to_string()));
+    outside.kill().and_then(|()| outside.wait()).expect("an end");
+    session.close().await;
+    drop(results);
+}
+
+/// What a program sees that wants a terminal.
+const ON_TERMINAL: &str = "script -qec 'tty; test -t 0 && echo typed' /dev/null";
+
+#[tokio::test]
+async fn a_command_has_pseudo_terminals_of_its_own() {
+    let area = Area::new();
+    let open = python("import os; m, s = os.openpty(); os.write(s, b'hello\\n'); print(os.read(m, 99), os.ttyname(s))");
+    let results = area.commands(&[ON_TERMINAL, &open, "ls /dev/pts"]).await;
+    assert_eq!(results[0].output, "/dev/pts/0\ntyped", "{}", results[0].output);
+    assert_eq!(results[1].output, "b'hello\\r\\n' /dev/pts/0");
+    assert_eq!(results[2].output, "ptmx", "those of others are not there");
+}
+
+#[tokio::test]
+async fn the_terminals_of_others_stay_closed() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+    grantpt(&person).and_then(|()| unlockpt(&person)).expect("a pseudo-terminal");
+    let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("a path");
+    let area = Area::new();
+    for path in [&*name, "/dev/tty", "/dev/console"] {
+        for open in [format!("echo typed > {path}"), format!("timeout 1 head -c1 < {path}")] {
+            let result = area.bash(&open).await;
+            assert_ne!(result.exit_code, Some(0), "{open}: {}", result.output);
+        }
+    }
+    assert!(std::process::Command::new("test").args(["-w", &name]).status().expect("a program").success());
 }

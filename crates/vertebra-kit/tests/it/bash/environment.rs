@@ -31,6 +31,14 @@ async fn of_fifty_secrets_a_command_sees_none() {
 }
 
 #[tokio::test]
+async fn the_folder_for_temporary_files_has_a_name_though_the_person_has_none() {
+    let area = Area::new();
+    let mut environment = area.bash.environment.clone().from([("PATH", "/usr/bin:/bin")]);
+    environment.set.remove("TMPDIR");
+    assert_eq!(area.with(|bash| bash.environment = environment).bash("echo $TMPDIR").await.output, "/tmp");
+}
+
+#[tokio::test]
 async fn no_file_of_the_user_is_run_first() {
     let area = Area::new();
     for file in [".bashrc", ".bash_profile", ".profile"] {

@@ -58,7 +58,6 @@ async fn git_that_would_write_a_protected_name_is_refused_before_it_changes_anyt
         ("", "git checkout next -- a .pre-commit-config.yaml"),
         ("", "git worktree add -q wt next"),
         ("", "git clone -q . copy"),
-        ("", "git worktree add -q ../wt theirs"),
         ("git worktree add -q ../wt theirs", "git worktree remove ../wt"),
         ("git branch -q --set-upstream-to=next", "git pull -q"),
     ];

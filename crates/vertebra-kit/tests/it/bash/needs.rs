@@ -133,6 +133,15 @@ async fn a_repository_with_editor_settings_can_be_cloned_after_a_yes() {
     let call = needing(&clone, json!({ "write": ["here"], "reason": "a clone" }));
     let result = results(&area, &person, &[call]).await.remove(0);
     assert_eq!((result.exit_code, &*result.output), (Some(0), "y"));
+    // A folder outside does not open what is protected in it, and the error says how to ask for that.
+    let there = format!("{}/there", real(&origin));
+    let clone = format!("git clone -q {}/origin {there} && cat {there}/.npmrc", real(&origin));
+    let only = needing(&clone, json!({ "write": [there], "reason": "a clone" }));
+    let said = results(&area, &person, &[only]).await.remove(0).output;
+    assert!(said.contains("ask for them by name, beside their folder, in `needs.write`"), "{said}");
+    let named = json!([there, format!("{there}/.vscode"), format!("{there}/.npmrc")]);
+    let result = results(&area, &person, &[needing(&clone, json!({ "write": named, "reason": "a clone" }))]).await;
+    assert_eq!((result[0].exit_code, &*result[0].output), (Some(0), "y"));
     // What git executes is guarded all the same.
     let hook = needing("echo x > here/.git/hooks/pre-commit", json!({ "write": ["here"], "reason": "a hook" }));
     assert_ne!(results(&area, &person, &[hook]).await[0].exit_code, Some(0));
@@ -178,6 +187,62 @@ async fn a_worktree_beside_the_folder_can_be_made_after_a_yes() {
     assert!(area.path("beside/c").exists());
     let path = area.path("beside").canonicalize().expect("a path");
     assert_eq!(person.asked(), vec![format!("the command asks for changes of {}: a worktree", path.display()); 3]);
+}
+
+/// A repository in the working folder, with a branch `topic`.
+fn repository(area: &Area) {
+    let script = "git init -q -b main && git config user.email a@b.c && git config user.name a && echo 1 > a && \
+                  git add -A && git commit -qm x && git branch topic";
+    let made = std::process::Command::new("bash").args(["-c", script]).current_dir(area.path("work")).status();
+    assert!(made.expect("git").success());
+}
+
+#[tokio::test]
+async fn a_worktree_that_is_named_after_the_project_takes_no_question() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    repository(&area);
+    let plain = |command: &str| json!({ "command": command });
+    let calls = [
+        plain("git worktree add -q ../work-topic nowhere"),
+        plain("ls -d ../work-topic"),
+        plain("git worktree add -q ../work-topic topic && cd ../work-topic && pwd"),
+        plain("echo 2 > b && git add -A && git commit -qm b && cd ../work && git merge -q topic && ls"),
+        plain("git worktree remove ../work-topic && git worktree list | wc -l"),
+        plain("ls -d ../work-topic; echo x > ../work-other"),
+    ];
+    let results = results(&area, &person, &calls).await;
+    assert!(results[0].output.contains("nowhere"), "{}", results[0].output);
+    assert_ne!(results[1].exit_code, Some(0), "nothing is left: {}", results[1].output);
+    assert_eq!(results[2].output, format!("{}-topic", real(&area.path("work"))));
+    assert_eq!(results[3].output, "a\nb");
+    assert_eq!(results[4].output, "1");
+    assert_ne!(results[5].exit_code, Some(0), "{}", results[5].output);
+    assert!(results[5].output.contains("No such file"), "a folder that is gone stays gone: {}", results[5].output);
+    assert_eq!(person.asked(), [""; 0]);
+    assert!(!area.path("work-topic").exists() && !area.path("work-other").exists());
+}
+
+#[tokio::test]
+async fn a_worktree_elsewhere_is_asked_about_at_once() {
+    for folder in ["../beside", "../work_modules", "../.cargo", "../outside/work-x"] {
+        let (area, person) = (Area::new(), Person::who_says(true));
+        repository(&area);
+        let calls = [json!({ "command": format!("git worktree add -q {folder} topic") })];
+        let results = results(&area, &person, &calls).await;
+        assert_eq!(results[0].exit_code, Some(0), "{folder}: {}", results[0].output);
+        let path = area.path("work").join(folder).canonicalize().expect("a path");
+        let asked = format!("the command asks for changes of {}: git makes a worktree there", path.display());
+        assert_eq!(person.asked(), [asked]);
+    }
+    let (area, person) = (Area::new(), Person::who_says(false));
+    repository(&area);
+    fs::create_dir(area.path("work-there")).expect("a folder");
+    for folder in ["../beside", "../work-there"] {
+        let call = json!({ "command": format!("git worktree add -q {folder} topic") });
+        assert_ne!(results(&area, &person, &[call]).await[0].exit_code, Some(0), "{folder}");
+    }
+    assert_eq!(fs::read_dir(area.path("work-there")).expect("a folder").count(), 0);
+    assert!(!area.path("beside").exists());
 }
 
 #[tokio::test]

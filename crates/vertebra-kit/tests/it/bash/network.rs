@@ -104,6 +104,18 @@ async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_faile
     // The exit code says only how the last part ended.
     let hidden = area.bash("mkdir .vscode 2>&1 | tail -5; echo y > fine").await;
     says(&hidden, "the sandbox blocked a change of .vscode, which is protected");
+    let beside = area.bash("mkdir .husky; echo x > .npmrc").await;
+    says(&beside, "the sandbox blocked a change of .npmrc, which is protected; ask for `write`");
+    // Nobody takes a copy for whole that is not, and nobody for cut short that is not.
+    let made = "mkdir -p ../tmp/a/.vscode ../tmp/a/z && echo x > ../tmp/a/.vscode/s && echo x > ../tmp/a/z/f && cd ../tmp && \
+        tar cf a.tar a";
+    assert_eq!(area.bash(made).await.exit_code, Some(0));
+    for (copies, program) in [("cp -r ../tmp/a copy; ls copy/z", "cp"), ("tar xf ../tmp/a.tar && echo; ls a/z", "tar")]
+    {
+        let copied = area.bash(copies).await;
+        let remark = format!("which is protected: `{program}` left it out and went on with the rest; ask for `write`");
+        assert!(copied.output.starts_with("f\n") && copied.output.contains(&remark), "{}", copied.output);
+    }
     // Programs try much that they do not need.
     let fine = area.bash("(echo x > .envrc) 2>/dev/null; echo y > fine").await;
     assert!(!fine.output.contains("[the sandbox"), "{}", fine.output);
@@ -112,16 +124,17 @@ async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_faile
 #[tokio::test]
 async fn settings_of_npm_that_are_hidden_with_its_tokens_are_named() {
     let area = Area::new();
-    assert!(!area.bash("echo npm install").await.output.contains("npmrc"));
+    assert!(!area.bash("true || npm install").await.output.contains("npmrc"));
     let settings = "//r.example/:_authToken=s3cr3t\n_auth=s3cr3t\n@corp:registry=https://r.example/\nsave-exact=true\n";
     fs::write(area.path("home/.npmrc"), settings).expect("a file");
-    let told = area.bash("echo npm install").await;
+    let told = area.bash("true || npm install").await;
+    assert!(!area.bash("true || npm test; true || npx tsc").await.output.contains("npmrc"));
     let remark =
         "[the sandbox hides ~/.npmrc from commands, so these settings do not apply: @corp:registry, save-exact;";
     assert!(told.output.contains(remark), "{}", told.output);
     assert!(!told.output.contains("s3cr3t"), "{}", told.output);
     fs::write(area.path("home/.npmrc"), "//r.example/:_authToken=s3cr3t\n").expect("a file");
-    assert!(!area.bash("echo npm install").await.output.contains("npmrc"));
+    assert!(!area.bash("true || npm install").await.output.contains("npmrc"));
 }
 
 #[tokio::test]
@@ -177,6 +190,13 @@ async fn a_hidden_file_that_a_failed_command_speaks_of_is_named_with_the_rule() 
     fs::write(area.path("work/secret/key"), "hunter2").expect("a file");
     says(&area.bash("cat secret/key").await, "the sandbox hides secret from commands: `deny_read` lists secret");
     says(&area.bash("cat ~/.ssh/id").await, "the sandbox hides ~/.ssh from commands: `deny_read` lists ~/.ssh");
+    let home = real(&area.path("home"));
+    for list in ["ls -a ~", "cd .. && cd work; ls ../home", "python3 -c \"import os; os.listdir('../home')\""] {
+        says(
+            &area.bash(list).await,
+            &format!("the sandbox lets no command list {home}, because it hides {home}/.ssh;"),
+        );
+    }
     let unseen = "import os\nopen(os.path.join('secret', 'k' + 'ey'))";
     says(&area.bash(&python(unseen)).await, "the sandbox hides secret from commands");
     for other in ["cat secretary", "echo secret", "cat /no/secret"] {

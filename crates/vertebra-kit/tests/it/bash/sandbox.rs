@@ -74,14 +74,14 @@ async fn switched_off_it_is_off_and_says_nothing() {
     assert_eq!((&*result.output, &result.data["sandbox"]), ("x", &json!("off")));
 }
 
-/// A launcher on a system that has no supervisor for files, because another one listens already. Otherwise it is the real
-/// one.
+/// A launcher on a system that has no supervisor for files, because another one listens already: every first try of a command
+/// fails. Otherwise it is the real one.
 fn without_supervisor(area: &Area) -> PathBuf {
     let launcher = area.path("launcher");
     let real = super::launcher().display().to_string();
     let script = format!(
-        "#!/bin/bash\ncase \"$2\" in *'\"minded\":false'*) exec '{real}' \"$@\";; esac\n\
-         echo 'no supervisor: Device or resource busy' >&2; exit 126\n"
+        "#!/bin/bash\nif [ \"$1\" = 'vertebra sandbox: launch' ] && mkdir \"$0.tried\" 2> /dev/null; then\n\
+         echo 'no supervisor: Device or resource busy' >&2; exit 126\nfi\nrm -rf \"$0.tried\"; exec '{real}' \"$@\"\n"
     );
     fs::write(&launcher, script).expect("a new file");
     fs::set_permissions(&launcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
@@ -119,4 +119,15 @@ async fn a_file_that_somebody_left_open_does_not_reach_commands() {
     let descriptor = std::os::fd::AsRawFd::as_raw_fd(&open);
     let command = format!("cat <&{descriptor}");
     assert_eq!(area.bash(&command).await.exit_code, Some(1));
+}
+
+#[tokio::test]
+async fn no_command_line_shows_what_is_denied() {
+    let area = Area::new().with(|bash| bash.sandbox.deny_read.push("/nowhere/denied-4711".into()));
+    // Every process of the machine, those of the launcher among them; the brackets keep `grep` from finding itself.
+    let lines = "cat /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' '\\n'";
+    let result =
+        area.bash(&format!("{lines} | grep -c 'vertebra sandbo[x]'; {lines} | grep -c 'denied-471[1]'; true")).await;
+    let counts: Vec<&str> = result.output.lines().collect();
+    assert!(counts.len() == 2 && counts[0] != "0" && counts[1] == "0", "{}", result.output);
 }

@@ -38,6 +38,34 @@ fn every_class_has_a_command_that_shows_it() {
 }
 
 #[test]
+fn a_deletion_in_a_program_is_judged_by_its_path_if_that_is_written_out() {
+    for (command, expected) in [
+        ("node -e \"require('fs').rmSync('dist', { recursive: true, force: true })\"", Decision::Allow),
+        ("node -e \"const {rmSync} = require('fs'); rmSync('dist'); rmSync('a/b')\"", Decision::Allow),
+        ("python3 -c \"import shutil; shutil.rmtree('build', ignore_errors=True)\"", Decision::Allow),
+        ("python3 -c \"import os; os.remove('notes.db')\"", Decision::Allow),
+        ("node -e \"require('fs').rmSync('.git', { recursive: true })\"", Decision::Deny),
+        ("node -e \"require('fs').rmSync('.', { recursive: true })\"", Decision::Deny),
+        ("node -e \"require('fs').rmSync('../other', { recursive: true })\"", Decision::Deny),
+        ("node -e \"require('fs').rmSync('/etc', { recursive: true })\"", Decision::Deny),
+        ("node -e \"require('fs').rmSync(process.argv[1])\" dist", Decision::Ask),
+        ("node -e \"const r = require('fs').rmSync; r('dist')\"", Decision::Ask),
+        ("cd .. && node -e \"require('fs').rmSync('other', { recursive: true })\"", Decision::Deny),
+        ("python3 -c \"import os, shutil; os.chdir('src'); shutil.rmtree('a')\"", Decision::Ask),
+    ] {
+        assert_eq!(judged(command).decision, expected, "{command}");
+    }
+}
+
+#[test]
+fn tools_that_only_wait_or_run_scripts_of_the_project_are_known() {
+    for command in ["npx wait-on http://localhost:3000", "npx --yes wait-on tcp:3000", "npx run-s build test"] {
+        assert_eq!(judged(command).decision, Decision::Allow, "{command}");
+    }
+    assert_eq!(judged("npx wait-on-x http://localhost:3000").decision, Decision::Ask);
+}
+
+#[test]
 fn every_way_to_force_push_or_delete_a_remote_branch_needs_approval() {
     for command in [
         "git push --force",

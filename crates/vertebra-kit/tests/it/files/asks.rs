@@ -48,7 +48,7 @@ async fn nobody_is_asked_about_a_call_that_cannot_succeed() {
         (edit("a.txt", "two"), "contains old_string 2 times"),
         (edit("unread.txt", "x"), "was not read yet"),
         (edit("none.txt", "x"), "is not there"),
-        (("write_file", json!({"path": "a/b/c", "content": ""})), "create_parents"),
+        (("write_file", json!({"path": "a/b/c", "content": "", "create_parents": false})), "create_parents"),
         (write("unread.txt"), "was not read yet"),
         (write("closed/new"), "stays closed whatever a person says"),
         (write("vertebra.toml"), "stays closed whatever a person says"),

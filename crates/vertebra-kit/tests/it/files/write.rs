@@ -23,13 +23,14 @@ async fn a_new_file_is_written_whole_and_nothing_else_is_left() {
 }
 
 #[tokio::test]
-async fn folders_are_made_only_when_asked_for() {
+async fn missing_folders_are_made_unless_the_call_says_otherwise() {
     let world = World::new();
     let mut talk = world.talk().await;
-    let refused = talk.refused("write_file", json!({"path": "a/b/c.txt", "content": "x"})).await;
-    assert_eq!(refused, "`a/b/c.txt` is in a folder that is not there: make it with create_parents=true");
+    let args = json!({"path": "a/b/c.txt", "content": "x", "create_parents": false});
+    let refused = talk.refused("write_file", args).await;
+    assert_eq!(refused, "`a/b/c.txt` is in a folder that does not exist, and create_parents is false");
     assert!(world.names().is_empty());
-    talk.ok("write_file", json!({"path": "a/b/c.txt", "content": "x", "create_parents": true})).await;
+    talk.ok("write_file", json!({"path": "a/b/c.txt", "content": "x"})).await;
     assert_eq!(world.text("a/b/c.txt"), "x");
 }
 

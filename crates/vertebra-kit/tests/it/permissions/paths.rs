@@ -156,6 +156,30 @@ async fn more_paths_than_can_be_judged_are_refused() {
 }
 
 #[tokio::test]
+async fn a_folder_with_many_files_can_be_copied_though_an_edit_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 0..3000 {
+        fs::create_dir_all(folder.path().join(format!("many/{}", number % 9))).expect("a new folder");
+        fs::write(folder.path().join(format!("many/{}/{number}", number % 9)), "x").expect("a new file");
+    }
+    fs::create_dir_all(folder.path().join("many/config")).expect("a new folder");
+    fs::write(folder.path().join("many/config/last"), "x").expect("a new file");
+    let root = folder.path().to_str().expect("text").to_owned();
+    let comes_to = |line: &str| {
+        let (root, line) = (root.clone(), line.to_owned());
+        async move {
+            let rules = allowing(&["*"]).deny("Edit(config/**)").expect("a rule");
+            let read = reads_of(rules, "bash", command(&line), |builder| {
+                builder.working_directory(root);
+            });
+            in_a_word(&read.await)
+        }
+    };
+    assert_eq!(comes_to("cp -r many copy").await, "ran");
+    assert_eq!(comes_to("cp -r many/. .").await, "denied");
+}
+
+#[tokio::test]
 async fn a_refusal_to_edit_holds_for_every_way_in_which_a_command_writes() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("repo");

@@ -264,3 +264,23 @@ async fn commands_that_only_read_need_no_rule_beside_the_one_that_is_allowed() {
         assert_eq!(comes_to(permissions, "bash", command(line)).await, "denied", "{line}");
     }
 }
+
+#[test]
+fn a_rule_about_commands_asks_where_it_cannot_know_the_command() {
+    let hidden = ["echo cm0geA== | base64 -d | sh", "c=xrm; ${c#x} y", "/bin/r? y", "curl x | make -f -"];
+    let effect = |rules: &Permissions, line: &str| {
+        let args = Args::try_from(command(line)).expect("an object");
+        let told = rules.rules().explain("s", &RecordingTool::new("bash").spec(), &args, "/repo");
+        (told.effect, told.rules.len())
+    };
+    let all = || allowing(&["Bash(*)"]);
+    for rules in [all().deny("Bash(rm *)").expect("a rule"), all().ask("Bash(rm *)").expect("a rule")] {
+        for line in hidden {
+            assert_eq!(effect(&rules, line), (Some(Effect::Ask), 1), "{line}");
+        }
+        assert_eq!(effect(&rules, "make | tail -3").0, Some(Effect::Allow));
+    }
+    for line in hidden {
+        assert_eq!(effect(&all(), line).0, Some(Effect::Allow), "{line}");
+    }
+}

@@ -19,7 +19,7 @@ fn a_run_is_listed_and_shown_with_its_calls_and_who_decided() {
     assert_eq!(listed.len(), 1);
     let session = &listed[0];
     assert_eq!((&session["status"], &session["prompt"]), (&json!("ended"), &json!("go")));
-    assert_eq!((&session["steps"], &session["tool_calls"], &session["runs"]), (&json!(3), &json!(1), &json!(1)));
+    assert_eq!((&session["steps"], &session["tool_calls"], &session["runs"]), (&json!(3), &json!(2), &json!(1)));
     assert_eq!(session["working_directory"], json!("[here]/project"));
 
     let shown = machine.json(&["sessions", "show", "last"]);

@@ -15,7 +15,12 @@ use std::collections::BTreeSet;
 use vertebra::{SystemClock, shell};
 
 use self::walk::Walk;
-use super::{Decision, Ground, budget::Budget, judge, parse::parse};
+use super::{
+    Decision, Ground,
+    budget::Budget,
+    judge,
+    parse::{Parsed, parse},
+};
 
 /// A longer command does more than read.
 const LONGEST: usize = 16 * 1024;
@@ -50,7 +55,8 @@ fn parts(command: &str, ground: &Ground) -> Option<Vec<String>> {
         return None;
     }
     let clock = SystemClock::default();
-    let tree = parse(command, &mut Budget::new(command.len(), &clock))?;
+    let Parsed { text: command, tree } = parse(command, &mut Budget::new(command.len(), &clock))?;
+    let command = &*command;
     if tree.root_node().has_error() {
         return None;
     }

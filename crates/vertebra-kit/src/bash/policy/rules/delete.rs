@@ -35,7 +35,7 @@ pub(super) fn shred(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 /// Judges the deletion of one path.
-pub(super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
+pub(in super::super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
     let text = shown(&target.text);
     let place = judge.place(&target.text);
     if !recursive {

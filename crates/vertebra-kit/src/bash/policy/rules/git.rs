@@ -11,7 +11,7 @@ use super::super::{
     places::{Place, Verb},
     scope::Cwd,
     table,
-    value::{SECRET, UNKNOWN, is_known},
+    value::{SECRET, UNKNOWN, is_known, shown},
 };
 use super::network::{host_of, is_remote};
 
@@ -245,6 +245,10 @@ fn checks_out(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words
         _ => false,
     };
     let Some(here) = judge.scope.cwd.path.clone().filter(|_| writes) else { return };
+    if let Some(path) = parsed.operands.iter().find(|operand| judge.holds_policy(&operand.text)) {
+        let text = shown(&path.text);
+        judge.ask(Class::OwnPolicy, format!("takes back {text}, by which an agent is told what it may do"));
+    }
     let behind = words.iter().position(|word| *word == "--").map(|at| &words[at + 1..]);
     let paths: Vec<&str> = match behind {
         Some(paths) => paths.to_vec(),

@@ -17,6 +17,7 @@ mod shells;
 mod wrappers;
 
 pub(super) use builtins::run_file;
+pub(super) use delete::delete;
 pub(crate) use packages::is_dry_run;
 
 use super::{invoke::Call, judge::Judge};

@@ -67,10 +67,8 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             || plain.starts_with("@playwright/")
             || (name == plain && is_installed(judge, &plain));
         if !known {
-            judge.ask(
-                Class::RemoteCode,
-                format!("runs the package `{plain}`, which may be downloaded from the registry"),
-            );
+            // In a sandbox it is as good as `npm install` of the same package.
+            judge.unknown(format!("runs the package `{plain}`, which may be downloaded from the registry"));
         }
         if table::program(&plain).is_some() {
             let mut argv = operands;
@@ -182,10 +180,7 @@ pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         if table::program(&argv[0].text).is_some() {
             return judge.invoke(argv.to_vec(), call.input);
         }
-        judge.ask(
-            Class::RemoteCode,
-            format!("runs the package `{}`, which may be downloaded from the registry", argv[0].text),
-        );
+        judge.unknown(format!("runs the package `{}`, which may be downloaded from the registry", argv[0].text));
         return UNKNOWN.to_string();
     }
     if words.first() == Some(&"run") {

@@ -68,11 +68,13 @@ const USER_NOTIF: u32 = 0x7FC0_0000;
 
 type Filter = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// What stays open of the network.
+/// What stays open of the network, and of other commands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open<'a> {
     pub(super) network: &'a Reach,
     pub(super) unix_sockets: UnixSockets,
+    /// Whether other commands of the session may be signalled.
+    pub(super) neighbours: bool,
 }
 
 /// Which Unix sockets with a name there are.
@@ -219,13 +221,17 @@ fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
         let rules = match group.rule {
             Rule::Minded(When::Always) | Rule::Refused => Vec::new(),
             Rule::Minded(When::Opens(flags)) => any_of(flags, CHANGING)?,
+            // A detour of a signal takes a moment, in which a process that was just started can change.
+            Rule::Minded(When::Neighbours) if open.neighbours => Vec::new(),
             Rule::Limited(Limit::OtherProcess) => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
             Rule::Limited(Limit::OtherTarget | Limit::OtherIoTarget) => vec![rule([is(1, SeccompCmpOp::Ne, 0)])?],
             Rule::Limited(limit) if is_told(group.rule, open) => match refused(limit, open, true)? {
                 Some(rules) => rules,
                 None => continue,
             },
-            Rule::Limited(_) | Rule::Allowed | Rule::Unsupported | Rule::Missing => continue,
+            Rule::Limited(_) | Rule::Minded(When::Neighbours) | Rule::Allowed | Rule::Unsupported | Rule::Missing => {
+                continue;
+            }
         };
         filter.extend(group.calls.iter().map(|(_, number)| (*number, rules.clone())));
     }
@@ -233,7 +239,7 @@ fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
 }
 
 /// An empty list refuses every socket. Pairs are another call.
-fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>, BackendError> {
+fn sockets(Open { network, unix_sockets, .. }: Open<'_>) -> Result<Vec<SeccompRule>, BackendError> {
     let mut open = Vec::new();
     open.extend((unix_sockets != UnixSockets::Closed).then_some(libc::AF_UNIX));
     if *network != Reach::Closed {
@@ -315,9 +321,9 @@ mod tests {
 
     #[test]
     fn what_the_filter_does_not_refuse_itself_it_hands_to_a_supervisor_that_does() {
-        let closed_network = Open { network: &Reach::Closed, unix_sockets: UnixSockets::Closed };
+        let closed_network = Open { network: &Reach::Closed, unix_sockets: UnixSockets::Closed, neighbours: false };
         let outside = Reach::Machine(Outside { hosts: Hosts::All, ports: BTreeSet::new() });
-        let machine = Open { network: &outside, unix_sockets: UnixSockets::Closed };
+        let machine = Open { network: &outside, unix_sockets: UnixSockets::Closed, neighbours: true };
         for (open, is_minded) in [(closed_network, true), (closed_network, false), (machine, true), (machine, false)] {
             let (closed, minded) = (closed(open, is_minded).expect("a filter"), minded(open).expect("a filter"));
             let refused = groups().filter(|group| group.rule == Rule::Refused).flat_map(|group| group.calls);

@@ -48,6 +48,8 @@ pub(super) enum When {
     Always,
     /// The flags (in this argument) open for writing, create or truncate.
     Opens(u8),
+    /// Other commands of the session are under way.
+    Neighbours,
 }
 
 /// Calls that are treated alike, and why.
@@ -100,8 +102,8 @@ const COMMON: &[Group] = &[
             SYS_capget SYS_capset SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_futex SYS_futex_waitv
             SYS_get_robust_list SYS_getcpu SYS_getegid SYS_geteuid SYS_getgid SYS_getgroups SYS_getpgid SYS_getpid
             SYS_getppid SYS_getpriority SYS_getresgid SYS_getresuid SYS_getrusage SYS_getsid SYS_gettid SYS_getuid
-            SYS_ioprio_get SYS_kill SYS_landlock_add_rule SYS_landlock_create_ruleset SYS_landlock_restrict_self
-            SYS_personality SYS_pidfd_open SYS_pidfd_send_signal SYS_prctl SYS_restart_syscall SYS_rseq SYS_rt_sigaction
+            SYS_ioprio_get SYS_landlock_add_rule SYS_landlock_create_ruleset SYS_landlock_restrict_self
+            SYS_personality SYS_pidfd_open SYS_prctl SYS_restart_syscall SYS_rseq SYS_rt_sigaction
             SYS_rt_sigpending SYS_rt_sigprocmask SYS_rt_sigqueueinfo SYS_rt_sigreturn SYS_rt_sigsuspend
             SYS_rt_sigtimedwait SYS_rt_tgsigqueueinfo SYS_sched_get_priority_max SYS_sched_get_priority_min
             SYS_sched_getaffinity SYS_sched_getattr SYS_sched_getparam SYS_sched_getscheduler SYS_sched_rr_get_interval
@@ -199,6 +201,11 @@ const COMMON: &[Group] = &[
             SYS_setfsgid SYS_setfsuid SYS_setgid SYS_setgroups SYS_setregid SYS_setresgid SYS_setresuid SYS_setreuid
             SYS_setuid SYS_umask
         ],
+    },
+    Group {
+        what: "signals to processes of another command of the session; all others pass as always",
+        rule: Rule::Minded(When::Neighbours),
+        calls: calls![SYS_kill SYS_pidfd_send_signal],
     },
     Group {
         what: "other processes",

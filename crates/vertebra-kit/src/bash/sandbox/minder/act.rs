@@ -73,6 +73,8 @@ impl Minder {
             libc::SYS_setpriority | libc::SYS_ioprio_set => {
                 Ok(if is_ours(call.descriptor(1)) { Answer::Kernel } else { Answer::Failed(Errno::PERM) })
             }
+            libc::SYS_kill => Ok(self.kill(call)),
+            libc::SYS_pidfd_send_signal => Ok(self.kill_by_handle(call)),
             libc::SYS_socket => {
                 // Only with a network that is closed. Others look here for services of the system, and do without.
                 if [libc::AF_INET, libc::AF_INET6].contains(&call.descriptor(0)) {
@@ -245,7 +247,9 @@ impl Minder {
                 Place::Open(path, file) if self.guard.zone(&path).is_some() => {
                     return self.reopen(call, identity, &path, &file, asked);
                 }
-                Place::Name(name) if name.path.starts_with("/dev") && name.path.ends_with("ptmx") => {
+                Place::Name(name)
+                    if !self.has_terminals && name.path.starts_with("/dev") && name.path.ends_with("ptmx") =>
+                {
                     self.refusals.tell(Refusal::Terminal);
                     return Ok(Answer::Kernel);
                 }

@@ -16,6 +16,7 @@ use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
 
 use super::{
     super::rules::{Folder, Rules, Use},
+    detach::detach,
     place::{Name, path_of},
 };
 use crate::protected::{Protection, git, is_policy, protection_below};
@@ -319,7 +320,8 @@ impl Guard {
             Protection::GitHead => match change {
                 Change::MakeFile | Change::MakeFolder | Change::MakeOther | Change::ArriveFile | Change::Arrive => {
                     let folder = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&name.folder));
-                    yes_if(git::may_become_git_dir(Path::new(&folder)).is_ok())
+                    let at = path.parent().unwrap_or(path);
+                    yes_if(git::may_become_git_dir(Path::new(&folder)).is_ok() && detach(&name.folder, at).is_ok())
                 }
                 _ => Verdict::Yes,
             },
@@ -391,13 +393,14 @@ impl Guard {
 
     /// Whether a folder may go from one place to another as it is. If not, it is copied, and each name in it judged.
     pub(super) fn may_move_folder(&self, from: &Path, to: &Path) -> bool {
-        let is_work = |zone: Option<Zone<'_>>| matches!(zone, Some(Zone::Work(_)));
+        // Whether what is in it counts: not in a folder of packages, which is a name among others itself.
+        let is_work = |folder: &Path| matches!(self.zone(&folder.join("x")), Some(Zone::Work(_)));
         let in_git = |path: &Path| {
             let mut above = path.ancestors().skip(1);
             above.any(|folder| folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
                 || path.parent().is_some_and(git::has_head)
         };
-        !in_git(to) && (is_work(self.zone(from)) || !is_work(self.zone(to)))
+        !in_git(to) && (is_work(from) || !is_work(to))
     }
 
     /// Remembers what was made in shared memory.

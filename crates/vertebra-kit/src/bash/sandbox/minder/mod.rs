@@ -9,12 +9,14 @@ mod act;
 mod address;
 mod attributes;
 mod checked;
+mod detach;
 mod guard;
 mod links;
 mod listening;
 mod outside;
 mod place;
 mod sending;
+mod signals;
 mod sockets;
 mod task;
 
@@ -36,6 +38,7 @@ use self::{
     checked::{Checked, Finished},
     guard::Guard,
     outside::{Connecting, Reachable},
+    signals::Signals,
     task::{Call, Identities, Processes},
 };
 use super::{
@@ -86,6 +89,10 @@ pub(super) struct Minder {
     unix_sockets: UnixSockets,
     /// Whether only commands of the same session are in its network.
     is_private: bool,
+    /// Whether the pseudo-terminals that there are belong to the command.
+    has_terminals: bool,
+    /// Signals to processes that are not the command's.
+    signals: Signals,
     /// The named sockets that the command has made. They are held open, so that no other socket gets their number.
     named: Vec<OwnedFd>,
 }
@@ -110,6 +117,8 @@ impl Minder {
             connecting: Vec::new(),
             unix_sockets: unix_sockets(rules),
             is_private: matches!(rules.network, Reach::Private(_)),
+            has_terminals: rules.terminals,
+            signals: Signals::default(),
             named: Vec::new(),
         }
     }
