@@ -335,3 +335,9 @@ allowed_list() {
     event=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Bash", "tool_input": {"command": "git status; rm -f x"}}' "$(json "$PROJECT")")
     broken_if test "$(vertebra hook --host claude-code <<< "$event" | grep -c '"allow"')" != 0
 }
+
+# rm behind cd on the line after a pipeline of three commands
+policy_line_after_pipeline() {
+    broken_if _allowed 'ls | cat | cat
+cd ~ 2>&1 && rm -rf Documents'
+}
