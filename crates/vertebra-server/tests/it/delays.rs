@@ -47,11 +47,12 @@ async fn events_and_patterns_of_one_client_leave_the_thread_to_others() {
     let mut client = world.client("c").await;
     let turns = counting();
     // Every registration compiles the patterns, and so does every event without a session.
+    let before = turns.load(Ordering::Relaxed);
     for number in 0..20 {
-        let before = turns.load(Ordering::Relaxed);
         client.register(on_command(&format!("h{number}"), Role::Guard, &large(number))).await.expect("it stands");
-        assert!(turns.load(Ordering::Relaxed) > before + 20, "others had no turn while a pattern was compiled");
     }
+    // All of them together: on a busy machine, a single one may run in the time of this thread.
+    assert!(turns.load(Ordering::Relaxed) > before + 20 * 20, "others had no turn while patterns were compiled");
     let mut hooks = world.hooks().await;
     let line = (0..1200).map(|number| format!("echo {{a,b}} {number}")).collect::<Vec<_>>().join("; ");
     let before = turns.load(Ordering::Relaxed);
