@@ -21,12 +21,7 @@ impl Model for Turns {
         if done {
             return Ok(Response::text("done"));
         }
-        let call = ToolCall {
-            id: format!("call-{answers}").into(),
-            tool: "noop".into(),
-            args: Args::default(),
-            malformed: None,
-        };
+        let call = ToolCall::new(format!("call-{answers}"), "noop", Args::default());
         Ok(Response { calls: vec![call], ..Response::default() })
     }
 }

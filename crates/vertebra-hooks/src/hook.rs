@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    marker::PhantomData,
     pin::{Pin, pin},
     sync::Arc,
 };
@@ -74,12 +75,34 @@ pub trait HookFn<P: Point>:
 )]
 pub trait GuardFn<P: Point>: AsyncFn(&Cx<'_, P>) -> Answer<P> + for<'a, 'c> SendFn<&'a Cx<'c, P>, Answer<P>> {}
 
-/// An async closure that can be a [`Watch`]: `async |cx| { … Ok(()) }`.
+/// What a watch may end in: nothing, or a `Result` of nothing.
+#[diagnostic::on_unimplemented(
+    message = "a watch cannot end in `{Self}`",
+    note = "a watch decides nothing: end it in `()` or `Ok(())`, or register it with `on` or `guard`"
+)]
+pub trait IntoSeen {
+    /// That it has seen, or that it failed.
+    fn into_seen(self) -> Seen;
+}
+
+impl IntoSeen for () {
+    fn into_seen(self) -> Seen {
+        Ok(())
+    }
+}
+
+impl IntoSeen for Seen {
+    fn into_seen(self) -> Seen {
+        self
+    }
+}
+
+/// An async closure that can be a [`Watch`]: `async |cx| println!("{}", cx.tool)`. It may end in `Ok(())`, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an async closure for `{P}`",
     note = "pass `async |cx| …` to `watch`, and a struct to `add_watch`"
 )]
-pub trait WatchFn<P: Point>: AsyncFn(&Cx<'_, P>) -> Seen + for<'a, 'c> SendFn<&'a Cx<'c, P>, Seen> {}
+pub trait WatchFn<P: Point, O: IntoSeen>: AsyncFn(&Cx<'_, P>) -> O + for<'a, 'c> SendFn<&'a Cx<'c, P>, O> {}
 
 // None of these is `do_not_recommend`: that would hide *why* a future is not `Send`.
 impl<P: Point, F> HookFn<P> for F where
@@ -90,7 +113,10 @@ impl<P: Point, F> GuardFn<P> for F where
     F: AsyncFn(&Cx<'_, P>) -> Answer<P> + for<'a, 'c> SendFn<&'a Cx<'c, P>, Answer<P>>
 {
 }
-impl<P: Point, F> WatchFn<P> for F where F: AsyncFn(&Cx<'_, P>) -> Seen + for<'a, 'c> SendFn<&'a Cx<'c, P>, Seen> {}
+impl<P: Point, O: IntoSeen, F> WatchFn<P, O> for F where
+    F: AsyncFn(&Cx<'_, P>) -> O + for<'a, 'c> SendFn<&'a Cx<'c, P>, O>
+{
+}
 
 /// An async function of one argument whose future is [`Send`].
 ///
@@ -141,7 +167,7 @@ where
     }
 }
 
-/// An async closure as a hook, a guard, a watch or an around.
+/// An async closure as a hook, a guard or an around.
 pub(crate) struct Closure<F>(pub(crate) F);
 
 impl<P: Point, F: HookFn<P>> Hook<P> for Closure<F> {
@@ -158,10 +184,13 @@ impl<P: Point, F: GuardFn<P>> Guard<P> for Closure<F> {
     }
 }
 
-impl<P: Point, F: WatchFn<P>> Watch<P> for Closure<F> {
+/// An async closure as a watch, with what it ends in.
+pub(crate) struct Looking<F, O>(pub(crate) F, pub(crate) PhantomData<fn() -> O>);
+
+impl<P: Point, O: IntoSeen + 'static, F: WatchFn<P, O>> Watch<P> for Looking<F, O> {
     #[inline]
-    fn see(&self, cx: &Cx<'_, P>) -> impl Future<Output = Seen> + Send {
-        self.0.clone().call(cx)
+    async fn see(&self, cx: &Cx<'_, P>) -> Seen {
+        self.0.clone().call(cx).await.into_seen()
     }
 }
 

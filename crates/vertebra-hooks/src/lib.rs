@@ -89,7 +89,7 @@ pub use cx::Cx;
 pub use detached::Drained;
 pub use dispatch::{Frame, Retries};
 pub use error::{Failure, HookError, RegisterError};
-pub use hook::{Answer, BoxFuture, Guard, GuardFn, Hook, HookFn, Seen, SendFn, SendFn2, Watch, WatchFn};
+pub use hook::{Answer, BoxFuture, Guard, GuardFn, Hook, HookFn, IntoSeen, Seen, SendFn, SendFn2, Watch, WatchFn};
 pub use info::{FailurePolicy, HookInfo, Name, Reach, Role};
 pub use log::RecordView;
 pub use matcher::{Matcher, Test};

@@ -3,17 +3,18 @@
 use std::{
     any::{Any, TypeId},
     collections::{HashMap, HashSet},
+    marker::PhantomData,
     panic::Location,
     sync::Arc,
 };
 
 use crate::{
-    Around, AroundFn, AroundRegistration, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, Name,
-    Operation, OperationSite, Point, RegisterError, Registration, Role, Site, Verdict, Watch, WatchFn,
+    Around, AroundFn, AroundRegistration, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, IntoSeen,
+    Name, Operation, OperationSite, Point, RegisterError, Registration, Role, Site, Verdict, Watch, WatchFn,
     around::{AroundTable, ErasedAround},
     compiled::Compiled,
     detached::Queue,
-    hook::Closure,
+    hook::{Closure, Looking},
     narrow::{Awaited, DecidesNothing, FailsClosed, FailsUnnoticed, Inherited},
     pattern::Compile,
     table::{Body, Entry, in_hook},
@@ -245,11 +246,11 @@ pub trait Attach {
 
     /// Runs a closure that sees the decision.
     #[track_caller]
-    fn watch<S>(&mut self, site: S, watch: impl WatchFn<S::Point>) -> &mut Self
+    fn watch<S, O: IntoSeen + 'static>(&mut self, site: S, watch: impl WatchFn<S::Point, O>) -> &mut Self
     where
         S: Site<Roles: FailsUnnoticed + DecidesNothing>,
     {
-        self.add_watch(site, Closure(watch))
+        self.add_watch(site, Looking(watch, PhantomData))
     }
 
     /// Wraps an operation in a closure: `async |cx, next| next.run(cx).await`.

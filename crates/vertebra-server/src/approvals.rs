@@ -82,7 +82,7 @@ impl Questions {
 impl Approver for Questions {
     async fn decide(&self, approval: &Approval) -> Decision {
         let Self(board) = self;
-        let key: Key = (approval.at.run.session_id.clone(), approval.call_id.clone());
+        let key: Key = (approval.at.run.session_id.clone(), approval.call.id.clone());
         let (answer, answered) = oneshot::channel();
         let is_put_off = {
             let mut open = board.lock();
@@ -241,7 +241,7 @@ impl Approvals for Server {
         let none = || Status::not_found(format!("nobody asks about `{call_id}` of `{session_id}`"));
         let journal = inner.journal.as_ref().filter(|_| open.is_ok() || principal.sees_all()).ok_or_else(none)?;
         let asked = journal.questions(Some(&session_id)).map_err(failed)?;
-        let asked = asked.into_iter().find(|asked| *asked.approval.call_id == *call_id).ok_or_else(none)?;
+        let asked = asked.into_iter().find(|asked| *asked.approval.call.id == *call_id).ok_or_else(none)?;
         let digest = asked.approval.digest;
         journal
             .answer(&session_id, &call_id, &digest, &decision)
@@ -316,10 +316,10 @@ fn told(approval: &Approval, suspended: bool) -> proto::Approval {
     proto::Approval {
         session_id: run.session_id.to_string(),
         run_id: run.run_id.to_string(),
-        call_id: approval.call_id.to_string(),
+        call_id: approval.call.id.to_string(),
         agent: run.agent.to_string(),
-        tool: approval.tool.to_string(),
-        args_json: serde_json::to_string(&approval.args).unwrap_or_default(),
+        tool: approval.call.tool.to_string(),
+        args_json: serde_json::to_string(&approval.call.args).unwrap_or_default(),
         digest: approval.digest.clone(),
         reason: approval.reason.clone(),
         asked_by: approval.asked_by.to_string(),

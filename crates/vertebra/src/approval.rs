@@ -1,11 +1,11 @@
 //! Who decides when a hook asks.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, pin::Pin};
 
 use serde::{Deserialize, Serialize};
 use vertebra_hooks::Name;
 
-use crate::{Args, At};
+use crate::{Args, At, FlatCall, ToolCall};
 
 /// A question about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,13 +13,11 @@ pub struct Approval {
     /// Who asks, where, when: the agent's name and folder, the session.
     #[serde(flatten)]
     pub at: At,
-    /// The call.
-    pub call_id: Arc<str>,
-    /// The tool.
-    pub tool: Arc<str>,
-    /// The exact arguments that would be used.
-    pub args: Args,
-    /// The fingerprint of those arguments. An approval holds for them and for nothing else.
+    /// The call, with the exact arguments that would be used.
+    #[serde(flatten, with = "FlatCall")]
+    pub call: ToolCall,
+    /// The fingerprint of those arguments. An approval holds for them and for nothing else. In a record it is still that of
+    /// the arguments that were shown, also where redaction hides some of them.
     pub digest: String,
     /// Why somebody has to decide.
     pub reason: String,

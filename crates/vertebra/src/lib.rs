@@ -63,7 +63,7 @@ pub use budget::counters::{Counter, Within};
 pub use budget::{Budget, Limits, Meter, Reservation, Working};
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
 pub use conversation::compact::Compactor;
-pub use conversation::message::{Image, Message, Messages, ToolCall};
+pub use conversation::message::{Image, Message, Messages};
 pub use conversation::state::{AgentState, Metadata, RECENT_TOOLS};
 pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
@@ -88,11 +88,12 @@ pub use timeline::{
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::args::{ArgEntry, Args, NotAnObject};
-pub use tool::call::Call;
+pub use tool::call::{FlatCall, ToolCall};
 pub use tool::check::{CheckCx, Checked};
 pub use tool::invocation::Invocation;
+pub use tool::name::ToolName;
 pub use tool::result::{ToolResult, ToolStatus};
-pub use tool::{FnTool, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
+pub use tool::{FnTool, IntoOutput, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use vertebra_hooks::*;
 
 /// Makes a tool of an async function.
@@ -134,9 +135,9 @@ pub mod macros {
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, AroundOptions, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Hooks, Kind, Lasting,
-        Match, MatchCall, Matcher, Point, Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold,
-        proceed, recover, replace, retry, skip, stop,
+        Answer, Around, AroundOptions as _, Attach, Cx, Guard, Hook, HookError, HookOptions as _, HookSet, Hooks,
+        Lasting, Match as _, MatchCall as _, Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on,
+        halt, hold, proceed, recover, replace, retry, skip, stop,
     };
 
     pub use crate::{

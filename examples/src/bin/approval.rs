@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use vertebra::{
-    Approval, Approver, Decision,
+    Approval, Approver, Decision, Test,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -15,13 +15,13 @@ struct Person;
 
 impl Approver for Person {
     async fn decide(&self, approval: &Approval) -> Decision {
-        println!("{} asks: {}? {}", approval.asked_by, approval.reason, approval.args.to_value());
+        println!("{} asks: {}? {}", approval.asked_by, approval.reason, approval.call.args.to_value());
         let with = |branch: &str| {
-            let mut args = approval.args.clone();
+            let mut args = approval.call.args.clone();
             args.set("branch", branch);
             Decision::Edit { args }
         };
-        match approval.args.text("branch") {
+        match approval.call.args.text("branch") {
             Some("feature") => approval.approve(),
             Some("main") => with("release"),
             Some("hotfix") => with("main --force"),

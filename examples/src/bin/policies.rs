@@ -5,6 +5,7 @@
 use std::{error::Error, time::Duration};
 
 use vertebra::{
+    Test,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script, SequentialIds},
 };

@@ -7,7 +7,7 @@ use std::{error::Error, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use vertebra::{InferenceReport, Limits, Messages, prelude::*, testing::Script};
+use vertebra::{InferenceReport, Limits, Messages, Test, prelude::*, testing::Script};
 
 /// Lets the model keep a list of tasks, and reminds it of those that are open.
 struct TaskPlanning;

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use serde_json::json;
 use vertebra::{
-    Stoppable, ToolVerdict,
+    Stoppable, Test, ToolVerdict,
     events::StepStarted,
     prelude::*,
     testing::{at, call, fire, fire_with, prompt, used},

@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use vertebra::{
-    Call, ToolResult, ToolStatus,
+    ToolCall, ToolResult, ToolStatus,
     events::{PermissionAsked, ToolAsked, ToolFailed, ToolUsed},
 };
 
@@ -125,7 +125,7 @@ fn of_every_event(at: &Event, event: &Value) -> Map<String, Value> {
     input
 }
 
-fn after(call: &Call, result: &ToolResult, cwd: &str) -> Map<String, Value> {
+fn after(call: &ToolCall, result: &ToolResult, cwd: &str) -> Map<String, Value> {
     let mut own = about(call, cwd);
     if result.success {
         own.insert("tool_response".to_owned(), names::tool_response(&with_our_path(call), result, cwd));
@@ -146,7 +146,7 @@ fn failure(failed: &ToolFailed, cwd: &str) -> Map<String, Value> {
 }
 
 /// A call of another agent has its path under that agent's name.
-fn with_our_path(call: &Call) -> Call {
+fn with_our_path(call: &ToolCall) -> ToolCall {
     let mut call = call.clone();
     if let (None, Some(path)) = (call.args.get("path"), call.args.text("file_path").map(str::to_owned)) {
         call.args.set("path", path);

@@ -58,14 +58,14 @@ struct Written {
     stream: Vec<String>,
     /// The pause between two pieces.
     pause_ms: u64,
-    call: Option<Call>,
-    calls: Vec<Call>,
+    call: Option<Scripted>,
+    calls: Vec<Scripted>,
     usage: Usage,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct Scripted {
     tool: String,
     #[serde(default)]
     args: Args,
@@ -150,11 +150,8 @@ impl Written {
 
     fn response(&self, turn: usize) -> Response {
         let calls = self.call.iter().chain(&self.calls).zip(1..);
-        let call = |(Call { tool, args }, number): (&Call, usize)| ToolCall {
-            id: format!("call-{turn}-{number}").into(),
-            tool: tool.as_str().into(),
-            args: args.clone(),
-            malformed: None,
+        let call = |(Scripted { tool, args }, number): (&Scripted, usize)| {
+            ToolCall::new(format!("call-{turn}-{number}"), tool.as_str(), args.clone())
         };
         Response {
             text: self.say.clone().unwrap_or_else(|| self.stream.concat()),

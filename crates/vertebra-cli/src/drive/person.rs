@@ -67,7 +67,7 @@ impl Approver for Person {
             Here::Nobody(Nobody { waits: true, .. }) => Decision::Later,
             Here::Nobody(Nobody { unapproved, .. }) => {
                 unapproved.add();
-                let needs_more = approval.only_once && approval.args.get("needs").is_some();
+                let needs_more = approval.only_once && approval.call.args.get("needs").is_some();
                 Decision::Deny { reason: if needs_more { NOT_GRANTED } else { NO_TERMINAL }.to_owned() }
             }
         }

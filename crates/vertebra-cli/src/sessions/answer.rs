@@ -118,7 +118,7 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
     }
     for question in &found {
         let Question { session_id, approval, until } = question;
-        let (session, call) = (short_id(session_id), on_one_line(&approval.call_id));
+        let (session, call) = (short_id(session_id), on_one_line(&approval.call.id));
         let since = ago(approval.at.timestamp, now);
         writeln!(
             out,
@@ -151,7 +151,7 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
         ensure!(
             seen.len() >= 8 && approval.digest.starts_with(&**seen),
             "the arguments of `{}` have changed since you saw them: their digest is now {}; look at the question again",
-            on_one_line(&approval.call_id),
+            on_one_line(&approval.call.id),
             approval.digest,
         );
     }
@@ -164,7 +164,7 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
         What { deny, .. } => Decision::Deny { reason: deny.unwrap_or_default() },
     };
     let store = past::write()?;
-    store.answer(&past.row.session_id, &approval.call_id, &approval.digest, &decision)?;
+    store.answer(&past.row.session_id, &approval.call.id, &approval.digest, &decision)?;
     drop(store);
     if options.resume {
         let agent = AgentOptions { model: options.model, wait: Some(WAIT), ..AgentOptions::default() };
@@ -173,7 +173,7 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
     let session = short_id(&past.row.session_id);
     if crate::programs::read_it(false) {
         crate::programs::print(
-            &json!({ "session_id": past.row.session_id, "call_id": approval.call_id, "digest": approval.digest, "answer": decision }),
+            &json!({ "session_id": past.row.session_id, "call_id": approval.call.id, "digest": approval.digest, "answer": decision }),
         )?;
     } else {
         writeln!(std::io::stdout(), "answered; continue with: vertebra sessions resume {session}")?;
@@ -185,13 +185,13 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
 fn the_question(past: &Past, call: Option<&str>) -> anyhow::Result<Question> {
     let session = short_id(&past.row.session_id);
     let mut open = past.store.questions(Some(&past.row.session_id))?;
-    open.retain(|question| call.is_none_or(|call| &*question.approval.call_id == call));
+    open.retain(|question| call.is_none_or(|call| &*question.approval.call.id == call));
     match (open.len(), call) {
         (1, _) => Ok(open.swap_remove(0)),
         (0, Some(call)) => bail!("session {session} has no open question about `{}`", on_one_line(call)),
         (0, None) => bail!("session {session} has no open question"),
         (_, _) => {
-            let calls: Vec<String> = open.iter().map(|question| on_one_line(&question.approval.call_id)).collect();
+            let calls: Vec<String> = open.iter().map(|question| on_one_line(&question.approval.call.id)).collect();
             bail!("session {session} has several open questions; name one of these calls: {}", calls.join(", "))
         }
     }

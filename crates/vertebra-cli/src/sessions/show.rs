@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, io::Write as _, process::ExitCode};
 
 use serde::Serialize;
-use vertebra::{Decision, Kind, RunStatus, ToolCall};
+use vertebra::{Decision, Kind, RunStatus};
 use vertebra_journal::SessionRow;
 
 use super::{
@@ -137,9 +137,8 @@ impl Page {
             CallState::Ended if call.result.as_ref().is_some_and(|result| result.success) => (GREEN, "✓"),
             CallState::Ended => (RED, "✗"),
         };
-        let (id, tool, args) = (call.call_id.clone(), call.tool.clone(), call.args.clone());
-        let row = call_row(&ToolCall { id, tool, args, malformed: None }).cut(WIDTH).paint(true);
-        let _ = writeln!(page, "{margin}  {style}{mark}{style:#} {row} {DIM}{}{DIM:#}", on_one_line(&call.call_id));
+        let row = call_row(&call.call).cut(WIDTH).paint(true);
+        let _ = writeln!(page, "{margin}  {style}{mark}{style:#} {row} {DIM}{}{DIM:#}", on_one_line(&call.call.id));
         let inner = format!("{margin}    ");
         match &call.checked {
             Some(CheckStory { problem: Some(problem), .. }) => {

@@ -52,10 +52,9 @@ pub(super) struct StepStory {
 /// A call.
 #[derive(Debug, Serialize)]
 pub(super) struct CallStory {
-    pub(super) call_id: Arc<str>,
-    pub(super) tool: Arc<str>,
-    /// The arguments as they were used, or as the model wrote them.
-    pub(super) args: Args,
+    /// The call as it was used, or as the model wrote it.
+    #[serde(flatten, with = "vertebra::FlatCall")]
+    pub(super) call: ToolCall,
     pub(super) state: CallState,
     /// Its result.
     pub(super) result: Option<ToolResult>,
@@ -196,8 +195,8 @@ impl RunStory {
                 }
             }
             What::ToolIntended { call_id, tool, args, .. } => {
-                let call = self.call_or(&call_id, &tool);
-                (call.tool, call.args) = (tool, args);
+                let call = &mut self.call_or(&call_id, &tool).call;
+                (call.tool, call.args) = (tool.into(), args);
             }
             What::ToolStarted { call_id, .. } => self.call_or(&call_id, &"".into()).state = CallState::Begun,
             What::ToolEnded { call_id, result, .. } | What::ToolLeftOut { call_id, result } => {
@@ -213,7 +212,7 @@ impl RunStory {
                 self.call_or(&call_id, &"".into()).checked = Some(CheckStory { ask, problem });
             }
             What::Asked { approval, .. } => {
-                let call = self.call_or(&approval.call_id, &approval.tool);
+                let call = self.call_or(&approval.call.id, &approval.call.tool.shared());
                 call.asked = Some(format!("{}: {}", approval.asked_by, approval.reason));
             }
             What::Answered { call_id, decision } => {
@@ -248,13 +247,13 @@ impl RunStory {
     }
 
     fn call(&mut self, call_id: &str) -> Option<&mut CallStory> {
-        self.steps.iter_mut().flat_map(|step| &mut step.calls).rfind(|call| &*call.call_id == call_id)
+        self.steps.iter_mut().flat_map(|step| &mut step.calls).rfind(|call| &*call.call.id == call_id)
     }
 
     /// Returns the call, and creates one that no model asked for.
     fn call_or(&mut self, call_id: &Arc<str>, tool: &Arc<str>) -> &mut CallStory {
         if self.call(call_id).is_none() {
-            let call = ToolCall { id: call_id.clone(), tool: tool.clone(), args: Args::default(), malformed: None };
+            let call = ToolCall::new(call_id.clone(), tool.clone(), Args::default());
             self.step().calls.push(CallStory::of(call));
         }
         self.call(call_id).expect("it was made just now")
@@ -264,9 +263,7 @@ impl RunStory {
 impl CallStory {
     fn of(call: ToolCall) -> Self {
         Self {
-            call_id: call.id,
-            tool: call.tool,
-            args: call.args,
+            call,
             state: CallState::Asked,
             result: None,
             checked: None,

@@ -376,12 +376,12 @@ fn close(surface: &mut dyn Surface, colour: bool, words: &str) {
 /// Returns the command, if the call is nothing but one.
 fn command(question: &Question) -> Option<&str> {
     let approval = question.approval();
-    approval.args.text("command").filter(|_| &*approval.tool == "bash")
+    approval.call.args.text("command").filter(|_| &*approval.call.tool == "bash")
 }
 
 /// Returns the text to edit: the command, or the arguments as JSON.
 fn written(question: &Question) -> String {
-    let json = || serde_json::to_string_pretty(&question.approval().args).unwrap_or_default();
+    let json = || serde_json::to_string_pretty(&question.approval().call.args).unwrap_or_default();
     command(question).map_or_else(json, str::to_owned)
 }
 
@@ -390,7 +390,7 @@ fn edited(question: &Question, text: &str) -> Result<Reply, NotTaken> {
     if command(question).is_none() {
         return Reply::edited(text);
     }
-    let mut args = question.approval().args.clone();
+    let mut args = question.approval().call.args.clone();
     args.set("command", text);
     Ok(Reply::Edit { args })
 }

@@ -64,12 +64,12 @@ impl Calls {
 
     /// Records a question about a call.
     pub(crate) fn asked(&mut self, event: &RunEvent, approval: &Approval) {
-        self.of(event, &approval.call_id).question = Some(approval.clone());
+        self.of(event, &approval.call.id).question = Some(approval.clone());
     }
 
     /// Records that the question about a call is on the screen.
     pub(crate) fn shown(&mut self, approval: &Approval) {
-        let is_it = |open: &&mut Open| open.run == approval.at.run.run_id && open.id == approval.call_id;
+        let is_it = |open: &&mut Open| open.run == approval.at.run.run_id && open.id == approval.call.id;
         if let Some(open) = self.0.iter_mut().find(is_it) {
             open.is_shown = true;
         }

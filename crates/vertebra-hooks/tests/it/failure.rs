@@ -21,7 +21,7 @@ async fn a_hook_has_thirty_seconds_unless_told_otherwise() {
     let mut set = HookSet::new();
     set.on(Calling.named("hook").fail_open(), async |_| std::future::pending().await);
     set.guard(Calling.named("guard"), async |_| std::future::pending().await);
-    set.watch(Calling.named("watch"), async |_| std::future::pending().await);
+    set.watch(Calling.named("watch"), async |_| std::future::pending::<()>().await);
     set.on(Calling.named("hasty").fail_open().timeout(Duration::from_millis(7)), async |_| {
         std::future::pending().await
     });

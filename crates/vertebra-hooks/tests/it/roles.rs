@@ -246,13 +246,22 @@ async fn a_watch_sees_the_final_event_and_the_decision_also_when_blocked() {
     assert_eq!(seen.all(), ["rm!: denied by guard: no", "ls!: proceeded"]);
 }
 
+#[tokio::test]
+async fn a_watch_may_end_in_nothing() {
+    let (seen, mut set) = (Seen::default(), HookSet::new());
+    let log = seen.clone();
+    set.watch(Calling, async move |cx| log.add(cx.tool.clone()));
+    fire(&vertebra_hooks::Hooks::new(set).expect("one watch"), call("ls")).await;
+    assert_eq!(seen.all(), ["ls"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_fails_never_matters() {
     let seen = Seen::default();
     let mut set = HookSet::new();
     set.watch(Calling.named("errs"), async |_| Err(std::fmt::Error.into()));
-    set.watch(Calling.named("panics"), async |_| panic!("oh"));
-    set.watch(Calling.named("hangs"), async |_| std::future::pending().await);
+    set.watch(Calling.named("panics"), async |_| -> () { panic!("oh") });
+    set.watch(Calling.named("hangs"), async |_| std::future::pending::<()>().await);
     let log = seen.clone();
     set.watch(Calling.named("last"), async move |cx| {
         log.add(cx.record().to_string());

@@ -85,9 +85,9 @@ impl Event {
     /// The call it is about.
     pub fn call_id(&self) -> Option<&Arc<str>> {
         match self {
-            Self::BeforeToolUse(event) => Some(&event.call.call_id),
-            Self::ToolUseFailed(event) => Some(&event.call.call_id),
-            Self::AfterToolUse(event) => Some(&event.call.call_id),
+            Self::BeforeToolUse(event) => Some(&event.call.id),
+            Self::ToolUseFailed(event) => Some(&event.call.id),
+            Self::AfterToolUse(event) => Some(&event.call.id),
             Self::PromptSubmit(_)
             | Self::BeforeStep(_)
             | Self::BeforeInference(_)

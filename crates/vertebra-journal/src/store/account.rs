@@ -159,7 +159,7 @@ impl Account {
                              answer = CASE WHEN digest = excluded.digest THEN answer END,
                              digest = excluded.digest, until = excluded.until, line = excluded.line",
                     )?
-                    .execute((self.id, &approval.call_id, &approval.at.run.run_id, &approval.digest, until, self.lines))?;
+                    .execute((self.id, &approval.call.id, &approval.at.run.run_id, &approval.digest, until, self.lines))?;
             }
             // Whoever said so is asked again.
             What::Answered { decision: Decision::Later, .. } => {}

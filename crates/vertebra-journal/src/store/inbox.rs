@@ -146,7 +146,7 @@ impl Inbox {
                      AND call_id = ?2 AND run_id = ?3 AND digest = ?4",
             )?;
             let run = &approval.at.run;
-            let key = (&run.session_id, &approval.call_id, &run.run_id, &approval.digest);
+            let key = (&run.session_id, &approval.call.id, &run.run_id, &approval.digest);
             Ok(statement.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
         })?;
         Ok(match found {

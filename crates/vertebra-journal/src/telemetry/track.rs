@@ -142,7 +142,7 @@ impl Track {
         if let Some(response) = response {
             // Capabilities ask in between, and get no calls back.
             if !response.calls.is_empty() {
-                self.called = response.calls.iter().map(|call| (call.id.clone(), call.tool.clone())).collect();
+                self.called = response.calls.iter().map(|call| (call.id.clone(), call.tool.shared())).collect();
             }
             if !response.finish.is_empty() {
                 let finish = StringValue::from(bounded(&response.finish));
@@ -196,13 +196,13 @@ impl Track {
     }
 
     fn asked(&mut self, with: &Instruments, inside: &Context, approval: &Approval, at: SystemTime) {
-        let span = Plan::new(format!("approval {}", approval.tool), at)
-            .with(names::TOOL, approval.tool.clone())
-            .with(names::CALL, approval.call_id.clone())
+        let span = Plan::new(format!("approval {}", approval.call.tool), at)
+            .with(names::TOOL, approval.call.tool.shared())
+            .with(names::CALL, approval.call.id.clone())
             .with(names::ASKED_BY, approval.asked_by.clone())
             .with(names::ASKED_WHY, bounded(&approval.reason))
             .begin(&with.tracer, inside);
-        if let Some(before) = self.questions.insert(approval.call_id.clone(), span) {
+        if let Some(before) = self.questions.insert(approval.call.id.clone(), span) {
             before.end(at);
         }
     }

@@ -173,7 +173,7 @@ fn ends(line: &Entry, begun: &Entry) -> bool {
             ended == key
         }
         (What::Answered { decision: Decision::Later, .. }, _) => false,
-        (What::Answered { call_id, .. }, What::Asked { approval, .. }) => same_run && *call_id == approval.call_id,
+        (What::Answered { call_id, .. }, What::Asked { approval, .. }) => same_run && *call_id == approval.call.id,
         _ => false,
     }
 }

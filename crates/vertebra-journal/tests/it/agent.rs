@@ -33,9 +33,9 @@ async fn wait_and_answer(decide: impl Fn(&vertebra::Approval) -> Decision) -> (S
     let questions = elsewhere.questions(None).expect("questions");
     let [question] = questions.as_slice() else { panic!("one question: {questions:?}") };
     let approval = &question.approval;
-    assert_eq!((&*approval.reason, approval.args.text("to")), ("to production?", Some("production")));
+    assert_eq!((&*approval.reason, approval.call.args.text("to")), ("to production?", Some("production")));
     elsewhere
-        .answer(&question.session_id, &approval.call_id, &approval.digest, &decide(approval))
+        .answer(&question.session_id, &approval.call.id, &approval.digest, &decide(approval))
         .expect("it is asked about");
     drop(elsewhere);
 

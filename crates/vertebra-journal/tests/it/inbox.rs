@@ -21,7 +21,7 @@ async fn answers_the_only_question() {
     let questions = store.questions(None).expect("questions");
     let approval = &questions[0].approval;
     store
-        .answer(&questions[0].session_id, &approval.call_id, &approval.digest, &approval.approve())
+        .answer(&questions[0].session_id, &approval.call.id, &approval.digest, &approval.approve())
         .expect("an answer");
 }
 

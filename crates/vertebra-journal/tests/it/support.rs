@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use vertebra::{
     Approval, Args, BeforeToolUse, Checkpoint, Entry, Journal, JournalError, ModelId, RunReport, RunStatus, Stop,
-    StopReason, Usage, What, testing::at,
+    StopReason, ToolCall, Usage, What, testing::at,
 };
 use vertebra_journal::{Options, Store, Sync};
 
@@ -132,9 +132,7 @@ pub(crate) fn approval(session: &str, call: &str, digest: &str) -> Approval {
     at.run = run.into();
     Approval {
         at,
-        call_id: call.into(),
-        tool: "bash".into(),
-        args: Args::default(),
+        call: ToolCall::new(call, "bash", Args::default()),
         digest: digest.to_owned(),
         reason: "sure?".to_owned(),
         asked_by: "careful".into(),

@@ -36,7 +36,7 @@ impl Lift {
     /// Returns the network that a person would open to a command that asks for none: the registries of its package managers
     /// if they are known, else all public hosts. Without network namespaces there are no lists of domains.
     pub async fn usual_network(&self, approval: &Approval) -> Network {
-        let command = approval.args.text("command").filter(|_| &*approval.tool == TOOL);
+        let command = approval.call.args.text("command").filter(|_| &*approval.call.tool == TOOL);
         let found = command.filter(|_| self.is_on()).and_then(|command| self.registries(command));
         match found {
             Some(found) if self.0.private_network(&approval.at.run.session_id).await.is_ok() => found,
@@ -73,7 +73,8 @@ impl Lift {
     /// Returns in words how the sandbox limits the network of a command, if a person could open the
     /// [usual](Self::usual_network) one.
     pub fn lacks_network(&self, approval: &Approval, usual: &Network) -> Option<String> {
-        let asks_for_none = &*approval.tool == TOOL && self.wanted(approval).is_some_and(|wanted| wanted.is_empty());
+        let asks_for_none =
+            &*approval.call.tool == TOOL && self.wanted(approval).is_some_and(|wanted| wanted.is_empty());
         let held = self.network(&approval.at.run.session_id);
         match &held {
             _ if !asks_for_none || self.0.sandbox.fixed.network => None,
@@ -108,10 +109,10 @@ impl Lift {
         if let Some(asked) = self.0.grants.asked(&approval.at.run.session_id, &approval.digest) {
             return Some(asked);
         }
-        if &*approval.tool != TOOL || self.0.sandbox.need == Need::Off {
+        if &*approval.call.tool != TOOL || self.0.sandbox.need == Need::Off {
             return None;
         }
-        let needs = approval.args.get("needs").cloned().unwrap_or_default();
+        let needs = approval.call.args.get("needs").cloned().unwrap_or_default();
         if needs.is_null() {
             return Some(Granted::default());
         }

@@ -44,7 +44,7 @@ mod terminal;
 use std::{path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use vertebra::{Ran, Record, prelude::*};
+use vertebra::{Kind, Ran, Record, prelude::*};
 
 use self::{analysed::Analysed, file::RuleFile, judge::Reach, reads::Reads, subject::Subject};
 pub(crate) use self::{
@@ -310,7 +310,7 @@ impl Hook<BeforeToolUse> for Judge {
         let (told, mode) = self.judge(cx, Look::First).await?;
         self.note(cx, mode);
         if told.needs_sandbox {
-            let call = cx.call.call_id.clone();
+            let call = cx.call.id.clone();
             bash::require_sandbox(cx.state_mut(), &call);
         }
         match told.effect {
@@ -327,7 +327,7 @@ impl Guard<BeforeToolUse> for Judge {
             Some(Effect::Deny) => deny(told.reason),
             Some(Effect::Ask) if told.is_open_question() && allowed_by_another(&cx.record().to_record()) => proceed(),
             Some(Effect::Ask) => ask(told.reason),
-            Some(Effect::Allow) if told.needs_sandbox && !bash::is_sandbox_required(cx.state(), &cx.call.call_id) => {
+            Some(Effect::Allow) if told.needs_sandbox && !bash::is_sandbox_required(cx.state(), &cx.call.id) => {
                 ask("the sandbox could not be made a condition of this command")
             }
             Some(Effect::Allow) | None => proceed(),

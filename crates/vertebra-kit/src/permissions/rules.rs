@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Deserialize as _;
-use vertebra::{Approval, Args, BeforeToolUse, Call, Entry, Point as _, RunInfo, ToolSpec, What, nearest};
+use vertebra::{Approval, Args, BeforeToolUse, Entry, Point as _, RunInfo, ToolCall, ToolSpec, What, nearest};
 
 use super::{
     Look,
@@ -301,18 +301,20 @@ impl Rules {
 
     /// Returns the call exactly as it was judged.
     fn asked_about(&self, approval: &Approval) -> Option<Arc<Subject>> {
-        let key = (approval.at.run.run_id.clone(), approval.call_id.clone());
+        let key = (approval.at.run.run_id.clone(), approval.call.id.clone());
         let state = self.read();
         let pending = state.pending.get(&key).filter(|pending| pending.digest == approval.digest)?;
         Some(pending.subject.clone())
     }
 
     /// Returns the remembered call if neither it nor its folder has changed.
-    pub(super) fn kept(&self, run: &RunInfo, call: &Call, standing: &Standing) -> Option<Arc<Subject>> {
+    pub(super) fn kept(&self, run: &RunInfo, call: &ToolCall, standing: &Standing) -> Option<Arc<Subject>> {
         let state = self.read();
         let Pending { digest, standing: was, subject, .. } =
-            state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?;
-        let same = *digest == call.args.digest() && was == standing && subject.names.first() == Some(&call.tool);
+            state.pending.get(&(run.run_id.clone(), call.id.clone()))?;
+        let same = *digest == call.args.digest()
+            && was == standing
+            && subject.names.first().is_some_and(|name| call.tool == *name);
         same.then(|| subject.clone())
     }
 
@@ -320,7 +322,7 @@ impl Rules {
     pub(super) fn judge(
         &self,
         run: &RunInfo,
-        call: &Call,
+        call: &ToolCall,
         standing: Standing,
         subject: Result<Arc<Subject>, String>,
         look: Look,
@@ -329,7 +331,7 @@ impl Rules {
         let told = self.explained(&run.session_id, Some(&standing.anchor), subject.as_deref(), mode);
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
-            let key = (run.run_id.clone(), call.call_id.clone());
+            let key = (run.run_id.clone(), call.id.clone());
             // What is not kept in mind could not be hidden in what it finds, nor asked about.
             if state.pending.len() >= MAX_PENDING && !state.pending.contains_key(&key) {
                 let reason = format!("{MAX_PENDING} calls are running at once; wait for some of them to end");
@@ -342,8 +344,8 @@ impl Rules {
     }
 
     /// Returns the mode in which a call is judged: the same at both looks, and in a replay the recorded one.
-    fn mode_for(&self, run: &RunInfo, call: &Call, look: Look) -> Mode {
-        let key = (run.run_id.clone(), call.call_id.clone());
+    fn mode_for(&self, run: &RunInfo, call: &ToolCall, look: Look) -> Mode {
+        let key = (run.run_id.clone(), call.id.clone());
         let mut state = self.write();
         let judged = state.pending.get(&key).filter(|pending| pending.digest == call.args.digest());
         if let (Look::Again, Some(judged)) = (look, judged) {
@@ -372,9 +374,9 @@ impl Rules {
     }
 
     /// Returns the output of a search without the paths that a rule denies reading. Returns `None` if no line is hidden.
-    pub(super) fn without_refused(&self, run: &RunInfo, call: &Call, output: &str) -> Option<String> {
+    pub(super) fn without_refused(&self, run: &RunInfo, call: &ToolCall, output: &str) -> Option<String> {
         let state = self.read();
-        let subject = &state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?.subject;
+        let subject = &state.pending.get(&(run.run_id.clone(), call.id.clone()))?.subject;
         let rules = state.refusals_to_read(&run.session_id);
         if rules.is_empty() || subject.searched.is_empty() {
             return None;
@@ -407,8 +409,8 @@ impl Rules {
     }
 
     /// Forgets a call that has ended.
-    pub(super) fn done(&self, run: &RunInfo, call: &Call) {
-        self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
+    pub(super) fn done(&self, run: &RunInfo, call: &ToolCall) {
+        self.write().pending.remove(&(run.run_id.clone(), call.id.clone()));
     }
 
     fn explained(
@@ -467,17 +469,8 @@ impl Rules {
 }
 
 /// Creates a call that was not made.
-fn call_of(spec: &ToolSpec, args: &Args) -> Call {
-    Call {
-        call_id: "".into(),
-        tool: spec.name.clone(),
-        aliases: spec.aliases.clone(),
-        args: args.clone(),
-        malformed: None,
-        time_limit: None,
-        recent_tools: Arc::default(),
-        folder: None,
-    }
+fn call_of(spec: &ToolSpec, args: &Args) -> ToolCall {
+    ToolCall { aliases: spec.aliases.clone(), ..ToolCall::new("", spec.name.clone(), args.clone()) }
 }
 
 impl Rule {

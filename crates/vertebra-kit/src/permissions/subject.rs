@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 use vertebra::{
-    Args, Call, ToolSpec,
+    Args, ToolCall, ToolSpec,
     paths::absolute,
     shell::{further_commands, simple_commands},
 };
@@ -178,10 +178,10 @@ impl Standing {
 
 impl Subject {
     /// Analyses the call. May block, because it resolves links.
-    pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
+    pub(super) fn new(call: &ToolCall, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
         let Standing { folder, shell, home, refuses_paths, reads, writable, .. } = standing;
-        let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
+        let names: Vec<Arc<str>> = std::iter::once(call.tool.shared()).chain(call.aliases.iter().cloned()).collect();
         let commands = commands(call);
         let mut subject = Self {
             names,
@@ -545,12 +545,12 @@ fn spellings(folder: &str) -> Vec<String> {
 }
 
 /// Returns the simple commands of a call.
-fn commands(call: &Call) -> Vec<String> {
+fn commands(call: &ToolCall) -> Vec<String> {
     let plain = lines(call).filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
     plain.chain(call.simple_commands()).collect()
 }
 
-fn lines(call: &Call) -> impl Iterator<Item = &str> {
+fn lines(call: &ToolCall) -> impl Iterator<Item = &str> {
     ["command", "cmd"].iter().filter_map(|name| call.args.text(name))
 }
 
@@ -561,7 +561,7 @@ fn listed(line: &str) -> Vec<String> {
 }
 
 /// Returns where the command line of a call runs, if it has exactly one.
-fn ground(call: &Call, folder: &str, shell: Option<&str>, home: Option<&str>) -> Option<Ground> {
+fn ground(call: &ToolCall, folder: &str, shell: Option<&str>, home: Option<&str>) -> Option<Ground> {
     if lines(call).count() != 1 {
         return None;
     }

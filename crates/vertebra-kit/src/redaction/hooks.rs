@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
-use vertebra::{Call, Request, prelude::*};
+use vertebra::{Request, ToolCall, prelude::*};
 
 use super::{
     Invisible,
@@ -126,7 +126,7 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
 }
 
 /// Whether a command names a configuration file.
-fn shows_configuration(call: &Call) -> bool {
+fn shows_configuration(call: &ToolCall) -> bool {
     let is_between = |letter: char| letter.is_whitespace() || "'\"`;|&()<>=:,*".contains(letter);
     call.command().is_some_and(|command| command.split(is_between).any(is_configuration))
 }

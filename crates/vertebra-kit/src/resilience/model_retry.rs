@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use vertebra::{
-    Around, ErrorClass, HookError, Inference, InferenceReport, ModelError, Next, OpCx, Purpose, RetryNotice, RunError,
-    prelude::*,
+    Around, ErrorClass, HookError, Inference, InferenceReport, Kind, ModelError, Next, OpCx, Purpose, RetryNotice,
+    RunError, prelude::*,
 };
 
 use super::Backoff;

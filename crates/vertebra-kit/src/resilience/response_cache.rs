@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use vertebra::{AgentState, Request, Response, Run, prelude::*};
+use vertebra::{AgentState, Kind, Request, Response, Run, prelude::*};
 
 use super::store::{Key, Room, Store};
 

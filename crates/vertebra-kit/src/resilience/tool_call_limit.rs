@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vertebra::prelude::*;
+use vertebra::{Kind, prelude::*};
 
 use super::tally::{AtLimit, Tally};
 

@@ -54,7 +54,7 @@ impl Capability for ToolRetry {
             if cx.attempts > retries || !(named || is_idempotent()) {
                 return proceed();
             }
-            let who = format!("{} {}", cx.at.run.run_id, cx.call_id);
+            let who = format!("{} {}", cx.at.run.run_id, cx.call.id);
             retry(backoff.wait(cx.attempts, &who))
         });
     }

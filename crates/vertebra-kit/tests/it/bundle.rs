@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 use vertebra::{
-    AgentTool, ModelError, StepKind,
+    AgentTool, ModelError, StepKind, Test,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };

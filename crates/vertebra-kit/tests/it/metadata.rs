@@ -1,7 +1,7 @@
 //! What a model wants to remember: named values in the state.
 
 use serde_json::json;
-use vertebra::{AgentTool, ToolStatus, prelude::*, testing::Script};
+use vertebra::{AgentTool, Test, ToolStatus, prelude::*, testing::Script};
 use vertebra_kit::metadata::MetadataTools;
 
 use crate::{

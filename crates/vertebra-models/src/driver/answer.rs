@@ -49,11 +49,11 @@ async fn next(stream: &mut ChatStream) -> Option<Result<ChatStreamEvent, genai::
 
 struct Answer {
     response: Response,
-    calls: Vec<Begun>,
+    calls: Vec<Shown>,
 }
 
 /// A call whose arguments are still coming.
-struct Begun {
+struct Shown {
     id: String,
     /// How much of its arguments was shown.
     shown: usize,
@@ -88,7 +88,7 @@ impl Answer {
     /// Arguments come as far as they are written. What is new of them is shown.
     async fn show_call(&mut self, call: &Call, out: &mut Deltas<'_>) -> Result<(), Halted> {
         let at = self.calls.iter().position(|known| known.id == call.call_id).unwrap_or_else(|| {
-            self.calls.push(Begun { id: call.call_id.clone(), shown: 0 });
+            self.calls.push(Shown { id: call.call_id.clone(), shown: 0 });
             self.calls.len() - 1
         });
         let written = written(&call.fn_arguments);

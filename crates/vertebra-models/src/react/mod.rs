@@ -157,10 +157,7 @@ fn meaning(raw: &Response, heard: Heard, request: &Request) -> Result<(Step, Vec
     }
     match step::read(&raw.text, &request.tools) {
         Ok(mut step) => {
-            let call = step.call.take().map(|(tool, args)| {
-                let (id, tool) = (next_id(&request.messages).into(), tool.into());
-                ToolCall { id, tool, args, malformed: None }
-            });
+            let call = step.call.take().map(|(tool, args)| ToolCall::new(next_id(&request.messages), tool, args));
             Ok((step, call.into_iter().collect()))
         }
         // The server knew a call when it saw one.

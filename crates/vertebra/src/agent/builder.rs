@@ -8,40 +8,28 @@ use vertebra_hooks::{Attach, HookFn, HookSet, Hooks};
 use crate::{
     AfterStep, AfterToolUse, Agent, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock, Compactor,
     ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, SharedModel, ShouldContinue,
-    SystemClock, Tool, agent::Core, run::inference::ErasedModel, timeline::ErasedJournal, tool::registry::Tools,
+    SystemClock, Tool, agent::Core, timeline::redaction::Veils, tool::check::Checks, tool::registry::Tools,
 };
 
 /// Collects what an agent is made of. Hooks are attached as described at [`Attach`].
 ///
 /// Like `std::process::Command`, it is changed in place: keep it in a variable, or go from `Agent::builder` to
-/// [`build`](Self::build) in one expression.
+/// [`build`](Self::build) in one expression. A function that returns a builder ends in [`take`](Self::take).
 pub struct AgentBuilder {
     kit: Kit,
-    model: Arc<dyn ErasedModel>,
-    name: Arc<str>,
-    system_prompt: String,
-    limits: Limits,
-    retry_limit: u32,
-    continuation_limit: u32,
-    max_depth: u32,
-    max_result_bytes: usize,
-    drain_time: Duration,
-    error_policy: ErrorPolicy,
-    approval_timeout: Duration,
-    wait_limit: Duration,
-    journal: Arc<dyn ErasedJournal>,
-    clock: Option<Arc<dyn Clock>>,
-    ids: Arc<dyn Ids>,
+    /// All but what the kit brings.
+    core: Core,
     built: bool,
 }
 
 impl AgentBuilder {
     pub(crate) fn new(model: impl Model) -> Self {
-        Self {
-            kit: Kit::default(),
-            model: Arc::new(model),
+        Self::of(Core {
             name: "agent".into(),
-            system_prompt: String::new(),
+            model: Arc::new(model),
+            tools: Arc::default(),
+            system_prompt: "".into(),
+            working_directory: None,
             limits: Limits::default(),
             retry_limit: 3,
             continuation_limit: 25,
@@ -51,39 +39,49 @@ impl AgentBuilder {
             error_policy: ErrorPolicy::default(),
             approval_timeout: Duration::from_mins(10),
             wait_limit: Duration::from_hours(24 * 7),
+            approver: None,
             journal: Arc::new(NoJournal),
-            clock: None,
+            compactor: None,
+            clock: Arc::new(SystemClock::default()),
             ids: Arc::new(RandomIds),
-            built: false,
-        }
+            veils: Veils::default(),
+            checks: Checks::default(),
+        })
     }
 
     /// An agent like this one, but without its tools, hooks, instructions and limits.
     pub(crate) fn like(core: &Core) -> Self {
+        let mut like = Self::of(Core { system_prompt: "".into(), limits: Limits::none(), ..core.clone() });
+        like.kit.compactor.clone_from(&core.compactor);
+        like
+    }
+
+    fn of(core: Core) -> Self {
+        Self { kit: Kit::default(), core, built: false }
+    }
+
+    /// The builder itself, so that a function can return it at the end of a chain. What it was taken from builds no agent.
+    ///
+    /// ```
+    /// # use vertebra::{Agent, AgentBuilder, testing::Script};
+    /// fn base() -> AgentBuilder {
+    ///     Agent::builder(Script::new().say("hello")).name("base").max_steps(3).take()
+    /// }
+    /// let agent = base().system_prompt("Be brief.").build()?;
+    /// # agent; Ok::<(), vertebra::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn take(&mut self) -> Self {
         Self {
-            kit: Kit { compactor: core.compactor.clone(), ..Kit::default() },
-            model: core.model.clone(),
-            name: core.name.clone(),
-            system_prompt: String::new(),
-            limits: Limits::none(),
-            retry_limit: core.retry_limit,
-            continuation_limit: core.continuation_limit,
-            max_depth: core.max_depth,
-            max_result_bytes: core.max_result_bytes,
-            drain_time: core.drain_time,
-            error_policy: core.error_policy.clone(),
-            approval_timeout: core.approval_timeout,
-            wait_limit: core.wait_limit,
-            journal: core.journal.clone(),
-            clock: Some(core.clock.clone()),
-            ids: core.ids.clone(),
-            built: false,
+            kit: std::mem::take(&mut self.kit),
+            core: self.core.clone(),
+            built: std::mem::replace(&mut self.built, true),
         }
     }
 
     /// Asks another model.
     pub fn model(&mut self, model: impl Model) -> &mut Self {
-        self.model = Arc::new(model);
+        self.core.model = Arc::new(model);
         self
     }
 
@@ -91,7 +89,7 @@ impl AgentBuilder {
     pub fn with(&mut self, capability: impl Capability) -> &mut Self {
         capability.install(&mut self.kit);
         for replace in self.kit.models.drain(..) {
-            self.model = replace(SharedModel(self.model.clone()));
+            self.core.model = replace(SharedModel(self.core.model.clone()));
         }
         self
     }
@@ -110,13 +108,13 @@ impl AgentBuilder {
 
     /// Names the agent, for records and people.
     pub fn name(&mut self, name: impl Into<Arc<str>>) -> &mut Self {
-        self.name = name.into();
+        self.core.name = name.into();
         self
     }
 
     /// What models are told before the conversation.
-    pub fn system_prompt(&mut self, text: impl Into<String>) -> &mut Self {
-        self.system_prompt = text.into();
+    pub fn system_prompt(&mut self, text: impl Into<Arc<str>>) -> &mut Self {
+        self.core.system_prompt = text.into();
         self
     }
 
@@ -129,73 +127,73 @@ impl AgentBuilder {
 
     /// How much a run may use, all at once. By default 20 steps, 32 768 tokens and 300 s of active time.
     pub fn limits(&mut self, limits: Limits) -> &mut Self {
-        self.limits = limits;
+        self.core.limits = limits;
         self
     }
 
     /// How many steps a run may take.
     pub fn max_steps(&mut self, steps: u64) -> &mut Self {
-        self.limits.steps = Some(steps);
+        self.core.limits.steps = Some(steps);
         self
     }
 
     /// How many tokens a run may use.
     pub fn max_tokens(&mut self, tokens: u64) -> &mut Self {
-        self.limits.tokens = Some(tokens);
+        self.core.limits.tokens = Some(tokens);
         self
     }
 
     /// How long a run may work. Waiting for a person does not count.
     pub fn max_time(&mut self, time: Duration) -> &mut Self {
-        self.limits.time = Some(time);
+        self.core.limits.time = Some(time);
         self
     }
 
     /// How much money a run may cost, in millionths of a dollar.
     pub fn max_cost_micros(&mut self, cost: u64) -> &mut Self {
-        self.limits.cost_micros = Some(cost);
+        self.core.limits.cost_micros = Some(cost);
         self
     }
 
     /// The moment after which a run begins no step.
     pub fn deadline(&mut self, deadline: Timestamp) -> &mut Self {
-        self.limits.deadline = Some(deadline);
+        self.core.limits.deadline = Some(deadline);
         self
     }
 
     /// How often hooks may have one operation retried; 3 unless told otherwise.
     pub fn retry_limit(&mut self, times: u32) -> &mut Self {
-        self.retry_limit = times;
+        self.core.retry_limit = times;
         self
     }
 
     /// How often hooks may make one run go on that would end; 25 unless told otherwise.
     pub fn continuation_limit(&mut self, times: u32) -> &mut Self {
-        self.continuation_limit = times;
+        self.core.continuation_limit = times;
         self
     }
 
     /// How deep agents may delegate to agents; 3 unless told otherwise.
     pub fn max_depth(&mut self, depth: u32) -> &mut Self {
-        self.max_depth = depth;
+        self.core.max_depth = depth;
         self
     }
 
     /// How much of one tool's output a model reads; 100 KiB unless told otherwise.
     pub fn max_result_bytes(&mut self, bytes: usize) -> &mut Self {
-        self.max_result_bytes = bytes;
+        self.core.max_result_bytes = bytes;
         self
     }
 
     /// How long the end of a session waits for detached watches; 5 s unless told otherwise.
     pub fn drain_time(&mut self, time: Duration) -> &mut Self {
-        self.drain_time = time;
+        self.core.drain_time = time;
         self
     }
 
     /// What is done about failures outside tools.
     pub fn error_policy(&mut self, policy: ErrorPolicy) -> &mut Self {
-        self.error_policy = policy;
+        self.core.error_policy = policy;
         self
     }
 
@@ -207,19 +205,19 @@ impl AgentBuilder {
 
     /// How long a question may stay open; 10 minutes unless told otherwise. Then the answer is no.
     pub fn approval_timeout(&mut self, limit: Duration) -> &mut Self {
-        self.approval_timeout = limit;
+        self.core.approval_timeout = limit;
         self
     }
 
     /// How long a run that is suspended may wait for an answer; 7 days unless told otherwise. Then the answer is no.
     pub fn wait_limit(&mut self, limit: Duration) -> &mut Self {
-        self.wait_limit = limit;
+        self.core.wait_limit = limit;
         self
     }
 
     /// Where runs are recorded.
     pub fn journal(&mut self, journal: impl Journal) -> &mut Self {
-        self.journal = Arc::new(journal);
+        self.core.journal = Arc::new(journal);
         self
     }
 
@@ -231,13 +229,13 @@ impl AgentBuilder {
 
     /// Where time comes from.
     pub fn clock(&mut self, clock: impl Clock) -> &mut Self {
-        self.clock = Some(Arc::new(clock));
+        self.core.clock = Arc::new(clock);
         self
     }
 
     /// Where identifiers come from.
     pub fn ids(&mut self, ids: impl Ids) -> &mut Self {
-        self.ids = Arc::new(ids);
+        self.core.ids = Arc::new(ids);
         self
     }
 
@@ -285,30 +283,17 @@ impl AgentBuilder {
         }
         let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks, .. } =
             std::mem::take(&mut self.kit);
-        let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
+        let parts = std::iter::once(self.core.system_prompt.to_string()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let core = Core {
-            name: self.name.clone(),
-            model: self.model.clone(),
             tools: Arc::new(Tools::new(tools)?),
             system_prompt: system_prompt.join("\n\n").into(),
             working_directory,
-            limits: self.limits.clone(),
-            retry_limit: self.retry_limit,
-            continuation_limit: self.continuation_limit,
-            max_depth: self.max_depth,
-            max_result_bytes: self.max_result_bytes,
-            drain_time: self.drain_time,
-            error_policy: self.error_policy.clone(),
-            approval_timeout: self.approval_timeout,
-            wait_limit: self.wait_limit,
             approver,
-            journal: self.journal.clone(),
             compactor,
-            clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
-            ids: self.ids.clone(),
             veils,
             checks,
+            ..self.core.clone()
         };
         let agent = Agent::new(core, Hooks::new(hooks)?);
         for unmatched in agent.unmatched_tools() {
@@ -336,5 +321,15 @@ mod tests {
 
         assert_eq!(builder.build().expect("an agent with a guard").hooks().count(), 1);
         assert!(matches!(builder.build(), Err(BuildError::AlreadyBuilt)));
+    }
+
+    #[test]
+    fn a_builder_that_was_taken_takes_its_guards_along() {
+        let mut left = Agent::builder(Script::new());
+        let mut taken = left.guard(BeforeToolUse, async |_cx| deny("nothing at all")).name("taken").take();
+
+        let agent = taken.build().expect("an agent with a guard");
+        assert_eq!((agent.name(), agent.hooks().count()), ("taken", 1));
+        assert!(matches!(left.build(), Err(BuildError::AlreadyBuilt)));
     }
 }

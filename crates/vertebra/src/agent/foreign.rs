@@ -227,7 +227,7 @@ impl Handle {
     /// Uses one tool, between its hooks.
     pub async fn call_tool(&self, tool: &str, args: Args) -> Result<ToolResult, HookError> {
         let number = self.state().await.tool_calls() + 1;
-        let call = ToolCall { id: format!("call-{number}").into(), tool: tool.into(), args, malformed: None };
+        let call = ToolCall::new(format!("call-{number}"), tool, args);
         let results = self.call_tools(vec![call]).await?;
         results.into_iter().next().ok_or_else(|| HookError::new("a call without a result"))
     }

@@ -9,7 +9,7 @@ use rpds::VectorSync;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{Args, Response, ToolResult};
+use crate::{Response, ToolCall, ToolResult};
 
 /// What a picture weighs, in bytes of text: providers count one as a thousand tokens and more, whatever its file takes.
 const IMAGE_WEIGHT: usize = 6000;
@@ -77,7 +77,7 @@ impl Message {
 
     /// What came of a call.
     pub fn tool(call: ToolCall, result: ToolResult) -> Self {
-        Self::Tool { call_id: call.id, tool: call.tool, result }
+        Self::Tool { call_id: call.id, tool: call.tool.shared(), result }
     }
 
     /// The text, whoever said it.
@@ -108,38 +108,6 @@ pub struct Image {
     pub media_type: Arc<str>,
     /// Its bytes in Base64.
     pub data: Arc<str>,
-}
-
-/// A tool call that the model asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// The model's name for the call; pairs it with its result.
-    pub id: Arc<str>,
-    /// The tool.
-    pub tool: Arc<str>,
-    /// The arguments; empty if they were malformed.
-    pub args: Args,
-    /// The model's own text, if it is not a JSON object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub malformed: Option<String>,
-}
-
-impl ToolCall {
-    /// A call with arguments as the model wrote them. Text that is not a JSON object is kept as it is.
-    pub fn from_text(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, text: &str) -> Self {
-        let parsed = if text.trim().is_empty() { Some(Args::default()) } else { serde_json::from_str(text).ok() };
-        let malformed = parsed.is_none().then(|| text.to_owned());
-        Self { id: id.into(), tool: tool.into(), args: parsed.unwrap_or_default(), malformed }
-    }
-
-    /// The arguments as the model wrote them: JSON, unless they were malformed.
-    pub fn written(&self) -> String {
-        self.malformed.clone().unwrap_or_else(|| self.args.to_value().to_string())
-    }
-
-    fn weight(&self) -> usize {
-        self.tool.len() + self.args.weight()
-    }
 }
 
 /// A conversation: a persistent list. A clone is O(1), and so is a push.

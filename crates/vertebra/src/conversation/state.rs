@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use vertebra_hooks::{Change, Notes, State};
 
-use crate::{Message, Messages, Run, StateChange, Usage};
+use crate::{Message, Messages, Run, StateChange, ToolName, Usage};
 
 /// How many of the latest tool names are kept for hooks to see.
 pub const RECENT_TOOLS: usize = 20;
@@ -102,13 +102,13 @@ impl AgentState {
         self.steps
     }
 
-    pub(crate) fn used_tool(&mut self, tool: &Arc<str>) {
+    pub(crate) fn used_tool(&mut self, tool: &ToolName) {
         self.tool_calls += 1;
         let recent = Arc::make_mut(&mut self.recent_tools);
         if recent.len() == RECENT_TOOLS {
             recent.remove(0);
         }
-        recent.push(tool.clone());
+        recent.push(tool.shared());
     }
 }
 

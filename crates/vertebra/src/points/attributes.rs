@@ -9,7 +9,7 @@ use serde_json::Value;
 use vertebra_hooks::{CarriesCall, Change, Event};
 
 use crate::{
-    At, Call, Request, Response,
+    At, Request, Response,
     conversation::state::message_changes,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
@@ -45,7 +45,7 @@ macro_rules! located {
             }
 
             fn call_id(&self) -> Option<&Arc<str>> {
-                None$(.or(Some(&self.$call.call_id)))?
+                None$(.or(Some(&self.$call.id)))?
             }
         }
     )*};
@@ -213,23 +213,9 @@ macro_rules! call_facts {
         impl CarriesCall for $event {}
 
         impl $event {
-            /// Every path among the arguments, absolute and without `.` or `..`: see [`Call::paths`].
+            /// Every path among the arguments, absolute and without `.` or `..`: see [`ToolCall::paths`](crate::ToolCall::paths).
             pub fn paths(&self) -> impl Iterator<Item = String> {
                 self.call.paths(&self.at.run.working_directory)
-            }
-        }
-
-        impl Deref for $event {
-            type Target = Call;
-
-            fn deref(&self) -> &Call {
-                &self.call
-            }
-        }
-
-        impl DerefMut for $event {
-            fn deref_mut(&mut self) -> &mut Call {
-                &mut self.call
             }
         }
     )*};

@@ -1,13 +1,18 @@
 //! The data of each point: exactly what a hook sees, and exactly what crosses a wire.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vertebra_hooks::Name;
 
 use crate::{
-    At, Call, ErrorClass, Image, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
+    At, ErrorClass, Image, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolCall, ToolResult, Usage,
+    tool::call::InEvent,
 };
 
 /// A session begins.
@@ -269,19 +274,36 @@ pub struct ToolAsked {
     #[serde(flatten)]
     pub at: At,
     /// The call. Its arguments may be changed.
-    #[serde(flatten)]
-    pub call: Call,
+    #[serde(flatten, with = "InEvent")]
+    pub call: ToolCall,
+    /// How long the tool itself may take; as long as it likes unless a hook says. Then it is dropped, and has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Duration>,
+    /// The tools used before this call, the latest last.
+    #[serde(default)]
+    pub recent_tools: Arc<Vec<Arc<str>>>,
+}
+
+impl ToolAsked {
+    /// The same call at a later event.
+    pub fn later(&self, at: At) -> Self {
+        let Self { at: _, call, time_limit, recent_tools } = self;
+        Self { at, call: call.clone(), time_limit: *time_limit, recent_tools: recent_tools.clone() }
+    }
+
+    /// Takes back everything but the arguments.
+    pub(crate) fn become_again(&mut self, original: &Self) {
+        let ToolCall { args, malformed, .. } = std::mem::replace(self, original.clone()).call;
+        (self.call.args, self.call.malformed) = (args, malformed);
+    }
 }
 
 /// A person is about to be asked about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermissionAsked {
-    /// Who, where, when.
+    /// Who, where, when, and the call in its final form.
     #[serde(flatten)]
-    pub at: At,
-    /// The call in its final form.
-    #[serde(flatten)]
-    pub call: Call,
+    pub asked: ToolAsked,
     /// Why somebody has to decide.
     pub reason: String,
     /// Which hook asked.
@@ -291,12 +313,9 @@ pub struct PermissionAsked {
 /// A tool call has ended, one way or another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUsed {
-    /// Who, where, when.
+    /// Who, where, when, and the call in its final form.
     #[serde(flatten)]
-    pub at: At,
-    /// The call in its final form.
-    #[serde(flatten)]
-    pub call: Call,
+    pub asked: ToolAsked,
     /// What came of it. May be changed.
     pub result: ToolResult,
     /// Who blocked it, if somebody did.
@@ -307,12 +326,9 @@ pub struct ToolUsed {
 /// A tool has failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolFailed {
-    /// Who, where, when.
+    /// Who, where, when, and the call in its final form.
     #[serde(flatten)]
-    pub at: At,
-    /// The call in its final form.
-    #[serde(flatten)]
-    pub call: Call,
+    pub asked: ToolAsked,
     /// What the tool said.
     pub error: String,
     /// Whether the tool itself was reached. It is not if the arguments do not fit.
@@ -322,6 +338,31 @@ pub struct ToolFailed {
     /// How long it took.
     pub duration_ms: u64,
 }
+
+macro_rules! derefs {
+    ($($event:ident { $field:ident: $target:ty }),*) => {$(
+        impl Deref for $event {
+            type Target = $target;
+
+            fn deref(&self) -> &$target {
+                &self.$field
+            }
+        }
+
+        impl DerefMut for $event {
+            fn deref_mut(&mut self) -> &mut $target {
+                &mut self.$field
+            }
+        }
+    )*};
+}
+
+derefs!(
+    ToolAsked { call: ToolCall },
+    PermissionAsked { asked: ToolAsked },
+    ToolUsed { asked: ToolAsked },
+    ToolFailed { asked: ToolAsked }
+);
 
 /// Something failed outside a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
+use tokio::sync::MutexGuard;
 use vertebra_hooks::{Kind, Name, Outcome, Point, Retries};
 
 use crate::{
@@ -21,79 +22,104 @@ use crate::{
 /// How often a person may change the arguments of one call.
 const MAX_EDITS: u32 = 8;
 
-/// A call that may run. What its tool wants a person to agree to, a person has agreed to.
-pub(crate) struct Admitted {
-    pub(crate) approved: Option<Arc<str>>,
+/// What the hooks and guards of a call make of it, and the check of its tool.
+enum Judged {
+    Next(Next),
+    /// If the approver says yes to this, the call goes on like that.
+    Ask(Box<Approval>, Next),
 }
 
 /// Runs the hooks and guards of a call, then the check of its tool; asks, if one of them asked. `earlier` are the calls of
-/// the same answer that have not ended.
-pub(crate) async fn admit(
+/// the same answer that have not ended. While a person is asked, others have the state.
+pub(crate) async fn admit<'a>(
+    run: &Run,
+    desk: MutexGuard<'a, LoopState>,
+    asked: &mut ToolAsked,
+    retries: Retries,
+    earlier: &Arc<[ToolCall]>,
+) -> (Result<Next, Interrupted>, MutexGuard<'a, LoopState>) {
+    let shared = MutexGuard::mutex(&desk);
+    let (mut desk, mut approved) = (desk, None);
+    for _ in 0..MAX_EDITS {
+        let (approval, then) = match judge(run, &mut desk, asked, retries, earlier, approved.as_deref()).await {
+            Ok(Judged::Next(next)) => return (Ok(next), desk),
+            Ok(Judged::Ask(approval, then)) => (approval, then),
+            Err(interrupted) => return (Err(interrupted), desk),
+        };
+        drop(desk);
+        let answer = ask_person(run, *approval).await;
+        desk = shared.lock().await;
+        match answer {
+            Ok(Answer::Yes) => return (Ok(then), desk),
+            Ok(Answer::No { by, reason }) => return (Ok(Next::End(Ended::blocked(by, reason))), desk),
+            Ok(Answer::Instead(args)) => {
+                // What a person wrote is guarded like what the model wrote, and counts as approved if it passes unchanged.
+                approved = Some(args.digest());
+                *asked.args_mut() = args;
+                asked.at = run.at(BeforeToolUse::NAME);
+            }
+            Err(interrupted) => return (Err(interrupted), desk),
+        }
+    }
+    (Ok(Next::End(Ended::blocked("approver".into(), "the arguments were changed too often"))), desk)
+}
+
+/// The hooks and guards of a call, then the check of its tool, then the hooks at [`PermissionRequest`] if one of them asked
+/// about other arguments than a person has `approved`.
+async fn judge(
     run: &Run,
     desk: &mut LoopState,
     asked: &mut ToolAsked,
     retries: Retries,
     earlier: &Arc<[ToolCall]>,
-) -> Result<Next<Admitted>, Interrupted> {
-    let mut approved: Option<String> = None;
-    for _ in 0..MAX_EDITS {
-        let before = asked.clone();
-        let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
-        desk.take_stops(&outcome);
-        if let Some(reason) = beyond_judgement(&before, asked) {
-            return Ok(Next::End(Ended::blocked("runtime".into(), format!("blocked: {reason}"))));
-        }
-        let reason = match outcome.verdict() {
-            ToolVerdict::Deny { reason } => return Ok(blocked(&outcome, &reason)),
-            ToolVerdict::Stop { reason } => {
-                return Ok(Next::End(Ended::without_tool(ToolStatus::NotRun, format!("not run: {reason}"))));
-            }
-            ToolVerdict::Retry { after_ms } => return Ok(Next::Retry(Duration::from_millis(after_ms))),
-            ToolVerdict::Replace { with } => return Ok(replaced(*with)),
-            ToolVerdict::Ask { reason } => {
-                // Nobody is asked about a call that is not to be made yet.
-                if let Some(ToolVerdict::Retry { after_ms }) = first_of(&outcome, Kind::Retry) {
-                    return Ok(Next::Retry(Duration::from_millis(after_ms)));
-                }
-                Some(reason)
-            }
-            ToolVerdict::Proceed | ToolVerdict::Skip | ToolVerdict::Allow => None,
-        };
-        // Nobody is asked about a call that cannot be made.
-        if let Err(problem) = run.core().tools.check(&asked.call) {
-            return Ok(invalid(problem));
-        }
-        let checked = match check(run, desk, asked, earlier.clone()).await? {
-            Ok(checked) => checked,
-            Err(Problem { text, by: None }) => return Ok(invalid(text)),
-            Err(Problem { text, by: Some(by) }) => return Ok(Next::End(Ended::blocked(by, text))),
-        };
-        let reason = match (&checked.ask, reason) {
-            (None, None) => return Ok(Next::Proceed(Admitted { approved: None })),
-            (None, Some(reason)) => reason,
-            (Some(ask), None) => ask.clone(),
-            (Some(ask), Some(reason)) => format!("{ask}; {reason}"),
-        };
-        if approved.as_deref() != Some(&*asked.args.digest()) {
-            match put_question(run, desk, asked, &outcome, reason, &checked).await? {
-                Answer::Yes => {}
-                Answer::No { by, reason } => return Ok(Next::End(Ended::blocked(by, reason))),
-                Answer::Instead(args) => {
-                    // What a person wrote is guarded like what the model wrote, and counts as approved if it passes
-                    // unchanged.
-                    approved = Some(args.digest());
-                    *asked.args_mut() = args;
-                    asked.at = run.at(BeforeToolUse::NAME);
-                    continue;
-                }
-            }
-        }
-        return Ok(match first_of(&outcome, Kind::Replace) {
-            Some(ToolVerdict::Replace { with }) => replaced(*with),
-            _ => Next::Proceed(Admitted { approved: checked.ask.map(Arc::from) }),
-        });
+    approved: Option<&str>,
+) -> Result<Judged, Interrupted> {
+    let before = asked.clone();
+    let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
+    desk.take_stops(&outcome);
+    if let Some(reason) = beyond_judgement(&before, asked) {
+        return Ok(blocked("runtime".into(), format!("blocked: {reason}")));
     }
-    Ok(Next::End(Ended::blocked("approver".into(), "the arguments were changed too often")))
+    let reason = match outcome.verdict() {
+        ToolVerdict::Deny { reason } => return Ok(denied(&outcome, &reason)),
+        ToolVerdict::Stop { reason } => {
+            let ended = Ended::without_tool(ToolStatus::NotRun, format!("not run: {reason}"));
+            return Ok(Judged::Next(Next::End(ended)));
+        }
+        ToolVerdict::Retry { after_ms } => return Ok(Judged::Next(Next::Retry(Duration::from_millis(after_ms)))),
+        ToolVerdict::Replace { with } => return Ok(Judged::Next(replaced(*with))),
+        ToolVerdict::Ask { reason } => {
+            // Nobody is asked about a call that is not to be made yet.
+            if let Some(ToolVerdict::Retry { after_ms }) = first_of(&outcome, Kind::Retry) {
+                return Ok(Judged::Next(Next::Retry(Duration::from_millis(after_ms))));
+            }
+            Some(reason)
+        }
+        ToolVerdict::Proceed | ToolVerdict::Skip | ToolVerdict::Allow => None,
+    };
+    // Nobody is asked about a call that cannot be made.
+    if let Err(problem) = run.core().tools.check(&asked.call) {
+        return Ok(invalid(problem));
+    }
+    let checked = match check(run, desk, asked, earlier.clone()).await? {
+        Ok(checked) => checked,
+        Err(Problem { text, by: None }) => return Ok(invalid(text)),
+        Err(Problem { text, by: Some(by) }) => return Ok(blocked(by, text)),
+    };
+    let reason = match (&checked.ask, reason) {
+        (None, None) => return Ok(Judged::Next(Next::Proceed { approved: None })),
+        (None, Some(reason)) => reason,
+        (Some(ask), None) => ask.clone(),
+        (Some(ask), Some(reason)) => format!("{ask}; {reason}"),
+    };
+    let then = match first_of(&outcome, Kind::Replace) {
+        Some(ToolVerdict::Replace { with }) => replaced(*with),
+        _ => Next::Proceed { approved: checked.ask.as_deref().map(Arc::from) },
+    };
+    if approved == Some(&*asked.args.digest()) {
+        return Ok(Judged::Next(then));
+    }
+    put_question(run, desk, asked, &outcome, reason, checked, then).await
 }
 
 fn first_of(outcome: &Outcome<BeforeToolUse>, kind: Kind) -> Option<ToolVerdict> {
@@ -109,22 +135,26 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
 }
 
 /// A refusal, in words that tell an opinion from a crash.
-fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Next<Admitted> {
+fn denied(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Judged {
     let by = outcome.decided_by().cloned().unwrap_or_default();
     let reason = if outcome.decided_by_failure() {
         format!("blocked: hook {reason}")
     } else {
         format!("blocked by {by}: {reason}")
     };
-    Next::End(Ended::blocked(by, reason))
+    blocked(by, reason)
 }
 
-fn replaced(result: ToolResult) -> Next<Admitted> {
+fn blocked(by: Name, reason: String) -> Judged {
+    Judged::Next(Next::End(Ended::blocked(by, reason)))
+}
+
+fn replaced(result: ToolResult) -> Next {
     Next::End(Ended { result, blocked_by: None, reached: false })
 }
 
-fn invalid(problem: String) -> Next<Admitted> {
-    Next::End(Ended::without_tool(ToolStatus::Failed, problem))
+fn invalid(problem: String) -> Judged {
+    Judged::Next(Next::End(Ended::without_tool(ToolStatus::Failed, problem)))
 }
 
 enum Answer {
@@ -133,57 +163,56 @@ enum Answer {
     Instead(Args),
 }
 
-/// Asks the hooks at [`PermissionRequest`], then the approver. Nobody there means no.
+/// Asks the hooks at [`PermissionRequest`], and puts the question if they leave it open. Nobody there means no.
 async fn put_question(
     run: &Run,
     desk: &mut LoopState,
     asked: &ToolAsked,
     outcome: &Outcome<BeforeToolUse>,
     reason: String,
-    checked: &Checked,
-) -> Result<Answer, Interrupted> {
+    checked: Checked,
+    then: Next,
+) -> Result<Judged, Interrupted> {
     let decided_by = outcome.decided_by().cloned().filter(|_| outcome.kind() == Kind::Ask);
-    let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
-    let at = run.at(PermissionRequest::NAME);
-    let mut event = PermissionAsked { at, call: asked.call.clone(), reason, asked_by };
+    let asked_by = decided_by.unwrap_or_else(|| asked.tool.shared());
+    let mut event = PermissionAsked { asked: asked.later(run.at(PermissionRequest::NAME)), reason, asked_by };
     let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     match answered.verdict() {
         // What a tool wants a person to agree to, no hook agrees to.
         PermissionVerdict::Allow if checked.ask.is_some() => {}
-        PermissionVerdict::Allow => return Ok(Answer::Yes),
+        PermissionVerdict::Allow => return Ok(Judged::Next(then)),
         PermissionVerdict::Deny { reason } => {
             let by = answered.decided_by().cloned().unwrap_or_default();
-            return Ok(Answer::No { reason: format!("blocked by {by}: {reason}"), by });
+            let reason = format!("blocked by {by}: {reason}");
+            return Ok(blocked(by, reason));
         }
         PermissionVerdict::Proceed | PermissionVerdict::Skip => {}
     }
     let approval = Approval {
-        at: event.at,
-        call_id: asked.call.call_id.clone(),
-        tool: asked.call.tool.clone(),
-        args: asked.call.args.clone(),
-        digest: asked.call.args.digest(),
+        at: event.asked.at,
+        call: asked.call.clone(),
+        digest: asked.args.digest(),
         reason: event.reason,
         asked_by: event.asked_by,
-        preview: checked.preview.clone(),
+        preview: checked.preview,
         only_once: checked.ask.is_some(),
     };
-    ask_person(run, desk, approval).await
-}
-
-async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Result<Answer, Interrupted> {
-    let by: Name = "approver".into();
-    let no = |reason: String| Answer::No { by: by.clone(), reason };
-    let Some(approver) = &run.core().approver else {
-        return Ok(no(format!(
-            "denied: {} requires approval ({}), and no approver is configured",
-            approval.asked_by, approval.reason
-        )));
-    };
-    let message = format!("{} asks about {}: {}", approval.asked_by, approval.tool, approval.reason);
+    if run.core().approver.is_none() {
+        let Approval { asked_by, reason, .. } = approval;
+        let reason = format!("denied: {asked_by} requires approval ({reason}), and no approver is configured");
+        return Ok(blocked(APPROVER.into(), reason));
+    }
+    let message = format!("{} asks about {}: {}", approval.asked_by, approval.call.tool, approval.reason);
     let at = run.at(Notification::NAME);
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    Ok(Judged::Ask(Box::new(approval), then))
+}
+
+/// Asks the approver.
+async fn ask_person(run: &Run, approval: Approval) -> Result<Answer, Interrupted> {
+    let no = |reason: String| Answer::No { by: APPROVER.into(), reason };
+    let Some(approver) = &run.core().approver else { return Ok(no("denied: no approver is configured".to_owned())) };
     let mut digest = approval.digest.clone();
     let decision = match asked_before(run, &approval).await? {
         Some(Question { decision: Some(decision), line, .. }) => {
@@ -220,7 +249,7 @@ async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Resu
 async fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
     let Some(tape) = run.tape() else { return Ok(None) };
     // In a replay it is as late afterwards as it was then, and nobody worked meanwhile.
-    let asked = async { tape.question(run.place(), &approval.call_id, &approval.digest) };
+    let asked = async { tape.question(run.place(), &approval.call.id, &approval.digest) };
     let question = run.unpaid(asked).await?;
     let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
     run.happens(question.as_ref().map(|question| &question.line), what);
@@ -259,7 +288,7 @@ async fn put(
         }
         _ => late(),
     };
-    let call_id = approval.call_id.clone();
+    let call_id = approval.call.id.clone();
     run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
     // Who says "later" has not answered.
     if decision != Decision::Later {

@@ -10,7 +10,6 @@ pub(crate) mod inference;
 pub(crate) mod admission;
 pub(crate) mod stage;
 pub(crate) mod tool_use;
-pub(crate) mod turns;
 
 pub(crate) mod decision;
 pub(crate) mod end;

@@ -1,10 +1,19 @@
-//! How far a tool call has come, from the model's request to the hooks after it.
+//! How far a tool call has come, from the model's request to the hooks after it, and which call goes on when.
 //!
 //! The stages of all calls that are under way lie in the run, and not in the future that works on them: a cancelled run
 //! drops that future at any moment, and what was open then still has to be closed for its hooks and for the journal.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 use vertebra_hooks::Name;
 
@@ -38,23 +47,10 @@ pub(crate) struct Work {
     pub(crate) children: TaskTracker,
 }
 
-/// What takes a call from one stage to another.
-#[derive(Debug)]
-pub(crate) enum Advance {
-    /// Its hooks begin, or have changed its arguments.
-    Decide(ToolAsked),
-    /// Its tool begins.
-    Start(Work),
-    /// It has a result.
-    End,
-    /// The hooks after it begin.
-    Close,
-}
-
-/// What the hooks before or after a call make of it.
-pub(crate) enum Next<T> {
-    /// It goes on like this.
-    Proceed(T),
+/// What the hooks before a call make of it.
+pub(crate) enum Next {
+    /// Its tool runs. What the tool wants a person to agree to, a person has agreed to.
+    Proceed { approved: Option<Arc<str>> },
     /// It has this result.
     End(Ended),
     /// It is decided about again, after a wait.
@@ -97,29 +93,50 @@ impl Work {
 }
 
 impl Stage {
+    /// Its hooks begin, or have changed its arguments.
+    fn decide(&mut self, asked: ToolAsked) -> Result<(), RunError> {
+        self.advance("be decided about", |from| match from {
+            Self::Running { .. } => Err(from),
+            _ => Ok(Self::Deciding { asked }),
+        })
+    }
+
+    /// Its tool begins.
+    fn start(&mut self, work: Work) -> Result<(), RunError> {
+        self.advance("start", |from| match from {
+            Self::Deciding { asked } => Ok(Self::Running { asked, work }),
+            _ => Err(from),
+        })
+    }
+
+    /// It has a result.
+    fn end(&mut self) -> Result<(), RunError> {
+        self.advance("end", |from| match from {
+            Self::Deciding { asked } | Self::Running { asked, .. } | Self::Ended { asked } => Ok(Self::Ended { asked }),
+            Self::Requested | Self::Closed => Err(from),
+        })
+    }
+
+    /// The hooks after it begin.
+    fn close(&mut self) -> Result<(), RunError> {
+        self.advance("be closed", |from| if matches!(from, Self::Ended { .. }) { Ok(Self::Closed) } else { Err(from) })
+    }
+
     /// Takes the call to another stage. A step that cannot be taken from here is an error, and the stage stays.
-    pub(crate) fn advance(&mut self, to: Advance) -> Result<(), RunError> {
-        let from = std::mem::replace(self, Self::Closed);
-        *self = match (from, to) {
-            (Self::Requested | Self::Deciding { .. } | Self::Ended { .. } | Self::Closed, Advance::Decide(asked)) => {
-                Self::Deciding { asked }
-            }
-            (Self::Deciding { asked }, Advance::Start(work)) => Self::Running { asked, work },
-            (Self::Deciding { asked } | Self::Running { asked, .. } | Self::Ended { asked }, Advance::End) => {
-                Self::Ended { asked }
-            }
-            (Self::Ended { .. }, Advance::Close) => Self::Closed,
-            (from, to) => {
-                let message = format!("a tool call cannot go from {} to {}", from.name(), to.name());
-                *self = from;
-                return Err(RunError::Internal { message });
-            }
+    fn advance(&mut self, step: &str, to: impl FnOnce(Self) -> Result<Self, Self>) -> Result<(), RunError> {
+        let (stage, legal) = match to(std::mem::replace(self, Self::Closed)) {
+            Ok(stage) => (stage, true),
+            Err(stage) => (stage, false),
         };
-        Ok(())
+        *self = stage;
+        if legal {
+            return Ok(());
+        }
+        Err(RunError::Internal { message: format!("a tool call that is {} cannot {step}", self.name()) })
     }
 
     /// Closes the call wherever it is. Returns what is still owed to its hooks, if they have seen it.
-    pub(crate) fn cut_short(&mut self) -> Option<Open> {
+    fn cut_short(&mut self) -> Option<Open> {
         match std::mem::replace(self, Self::Closed) {
             Self::Requested | Self::Closed => None,
             Self::Deciding { asked } | Self::Ended { asked } => Some(Open { asked, work: None }),
@@ -138,38 +155,81 @@ impl Stage {
     }
 }
 
-impl Advance {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Decide(_) => "deciding",
-            Self::Start(_) => "running",
-            Self::End => "ended",
-            Self::Close => "closed",
-        }
-    }
-}
-
 /// The calls of a run that are under way, by the number of their first event.
 pub(crate) type Calls = BTreeMap<u64, Stage>;
 
 impl Control {
+    /// Forgets all calls. Returns what is still owed to their hooks.
+    pub(crate) fn forget_all(&self) -> Vec<Open> {
+        std::mem::take(&mut *lock(&self.calls)).into_values().filter_map(|mut stage| stage.cut_short()).collect()
+    }
+}
+
+/// One call of an answer: its stage, and its place in the order.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'a> {
+    control: &'a Control,
+    order: &'a Order,
+    index: usize,
+    /// The number of its first event.
+    number: u64,
+}
+
+impl<'a> Turn<'a> {
     /// A call is requested, under a number of its own.
-    pub(crate) fn request(&self, number: u64) {
-        lock(&self.calls).insert(number, Stage::Requested);
+    pub(crate) fn request(control: &'a Control, order: &'a Order, index: usize, number: u64) -> Self {
+        lock(&control.calls).insert(number, Stage::Requested);
+        Self { control, order, index, number }
     }
 
-    pub(crate) fn advance(&self, number: u64, to: Advance) -> Result<(), RunError> {
-        lock(&self.calls).entry(number).or_insert(Stage::Requested).advance(to)
+    /// Waits until hooks may decide about the call.
+    pub(crate) async fn comes(&self) {
+        self.order.before_tool(self.index).await;
+    }
+
+    /// Its hooks begin, or have changed its arguments.
+    pub(crate) fn decide(&self, asked: ToolAsked) -> Result<(), RunError> {
+        self.advance(|stage| stage.decide(asked))
+    }
+
+    /// It is decided about, and runs like this from now on. Waits for the tools that must not run beside it.
+    pub(crate) async fn decided(&self, company: Company) {
+        self.order.passed(self.index, company).await;
+    }
+
+    /// Its tool begins.
+    pub(crate) fn start(&self, work: Work) -> Result<(), RunError> {
+        self.advance(|stage| stage.start(work))
+    }
+
+    /// It has a result.
+    pub(crate) fn end(&self) -> Result<(), RunError> {
+        self.advance(Stage::end)
+    }
+
+    /// Waits until the hooks after it may begin.
+    pub(crate) async fn may_close(&self) {
+        self.order.after_tool(self.index).await;
+    }
+
+    /// The hooks after it begin.
+    pub(crate) fn close(&self) -> Result<(), RunError> {
+        self.advance(Stage::close)
+    }
+
+    /// The calls before this one that have not ended, as a range of indices.
+    pub(crate) fn earlier(&self) -> std::ops::Range<usize> {
+        self.order.done.reached.load(Ordering::Acquire).min(self.index)..self.index
     }
 
     /// Whether no hook has seen the call.
-    pub(crate) fn is_unseen(&self, number: u64) -> bool {
-        matches!(lock(&self.calls).get(&number), Some(Stage::Requested))
+    pub(crate) fn is_unseen(&self) -> bool {
+        matches!(lock(&self.control.calls).get(&self.number), Some(Stage::Requested))
     }
 
-    /// Waits for the agents that work for a call, if its tool is at work.
-    pub(crate) async fn let_go(&self, number: u64) {
-        let work = match lock(&self.calls).get(&number) {
+    /// Waits for the agents that work for the call, if its tool is at work.
+    pub(crate) async fn let_go(&self) {
+        let work = match lock(&self.control.calls).get(&self.number) {
             Some(Stage::Running { work, .. }) => Some(work.clone()),
             _ => None,
         };
@@ -178,14 +238,120 @@ impl Control {
         }
     }
 
-    /// Forgets a call. Returns what is still owed to its hooks.
-    pub(crate) fn forget(&self, number: u64) -> Option<Open> {
-        lock(&self.calls).remove(&number)?.cut_short()
+    /// Forgets the call. Returns what is still owed to its hooks.
+    pub(crate) fn forget(&self) -> Option<Open> {
+        lock(&self.control.calls).remove(&self.number)?.cut_short()
     }
 
-    /// Forgets all calls. Returns what is still owed to their hooks.
-    pub(crate) fn forget_all(&self) -> Vec<Open> {
-        std::mem::take(&mut *lock(&self.calls)).into_values().filter_map(|mut stage| stage.cut_short()).collect()
+    /// Waits until the hooks after it may begin, whether or not it ever passed those before it.
+    pub(crate) async fn cut_short(&self) {
+        self.order.cut_short(self.index).await;
+    }
+
+    /// The call is done, whether or not it ever came to its hooks. Later calls go on.
+    pub(crate) async fn done(self) {
+        self.order.cut_short(self.index).await;
+        self.order.passed.raise(self.index + 1);
+        self.order.done.raise(self.index + 1);
+    }
+
+    fn advance(&self, step: impl FnOnce(&mut Stage) -> Result<(), RunError>) -> Result<(), RunError> {
+        step(lock(&self.control.calls).entry(self.number).or_insert(Stage::Requested))
+    }
+}
+
+/// How a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// After all earlier calls, and before all later ones.
+    Alone,
+    /// At the same time as its neighbours that may, too.
+    Together,
+}
+
+/// The order of the calls of one answer. Hooks run one call at a time, in call order, so that state changes are ordered and a
+/// replay is exact. A call that changes something runs alone; neighbours that only read, or only delegate, run at the same
+/// time. Nothing is locked while a call waits.
+pub(crate) struct Order {
+    companies: Vec<Company>,
+    /// So many calls, from the first, have passed their hooks before the tool. One that runs alone has when it is done.
+    passed: Counter,
+    /// The tools of so many calls, from the first, have ended.
+    ran: Counter,
+    /// So many calls, from the first, are done.
+    done: Counter,
+}
+
+impl Order {
+    pub(crate) fn new(companies: Vec<Company>) -> Self {
+        Self { companies, passed: Counter::default(), ran: Counter::default(), done: Counter::default() }
+    }
+
+    /// Waits until every earlier call has passed its hooks before the tool; one that runs alone, until every earlier call is
+    /// done.
+    pub(crate) async fn before_tool(&self, call: usize) {
+        self.passed.reach(call).await;
+        if self.company(call) == Company::Alone {
+            self.done.reach(call).await;
+        }
+    }
+
+    /// This call has passed its hooks before the tool. They say how it runs now: they may have made one that reads into one
+    /// that changes something, and then it waits for the tools of earlier calls.
+    async fn passed(&self, call: usize, company: Company) {
+        match (self.company(call), company) {
+            (Company::Alone, _) => {}
+            (Company::Together, Company::Together) => self.passed.raise(call + 1),
+            (Company::Together, Company::Alone) => self.ran.reach(call).await,
+        }
+    }
+
+    /// Waits until the neighbours of this call have passed their hooks before the tool, and every earlier call is done.
+    async fn after_tool(&self, call: usize) {
+        // Its tool has ended, or never ran; a neighbour may go on that waits for that.
+        if self.company(call) == Company::Together {
+            self.passed.raise(call + 1);
+            self.ran.reach(call).await;
+        }
+        self.ran.raise(call + 1);
+        let neighbours = self.companies.iter().skip(call).take_while(|company| **company == Company::Together).count();
+        self.passed.reach(call + neighbours).await;
+        self.done.reach(call).await;
+    }
+
+    async fn cut_short(&self, call: usize) {
+        self.before_tool(call).await;
+        self.after_tool(call).await;
+    }
+
+    fn company(&self, call: usize) -> Company {
+        self.companies.get(call).copied().unwrap_or(Company::Alone)
+    }
+}
+
+/// A number that only grows, and that can be waited for.
+#[derive(Default)]
+struct Counter {
+    reached: AtomicUsize,
+    raised: Notify,
+}
+
+impl Counter {
+    async fn reach(&self, goal: usize) {
+        while self.reached.load(Ordering::Acquire) < goal {
+            let mut raised = pin!(self.raised.notified());
+            // Listens before it looks, so that no raise falls in between.
+            raised.as_mut().enable();
+            if self.reached.load(Ordering::Acquire) < goal {
+                raised.await;
+            }
+        }
+    }
+
+    fn raise(&self, to: usize) {
+        if self.reached.fetch_max(to, Ordering::AcqRel) < to {
+            self.raised.notify_waiters();
+        }
     }
 }
 
@@ -194,29 +360,27 @@ mod tests {
     use super::*;
     use crate::testing::call;
 
-    fn asked() -> ToolAsked {
-        call("bash", serde_json::json!({ "command": "ls" }))
-    }
+    type Step = fn(&mut Stage) -> Result<(), RunError>;
 
-    fn work() -> Work {
-        Work { key: "r1-1".to_owned(), children: TaskTracker::new() }
-    }
+    const DECIDE: Step = |stage| stage.decide(call("bash", serde_json::json!({ "command": "ls" })));
+    const START: Step = |stage| stage.start(Work { key: "r1-1".to_owned(), children: TaskTracker::new() });
+    const END: Step = Stage::end;
+    const CLOSE: Step = Stage::close;
 
     /// Takes a new call through these steps. Returns the name of its last stage, or the error.
-    fn through(steps: Vec<Advance>) -> Result<&'static str, String> {
+    fn through(steps: &[Step]) -> Result<&'static str, String> {
         let mut stage = Stage::Requested;
-        steps.into_iter().try_for_each(|step| stage.advance(step)).map_err(|error| error.to_string())?;
+        steps.iter().try_for_each(|step| step(&mut stage)).map_err(|error| error.to_string())?;
         Ok(stage.name())
     }
 
     #[test]
     fn a_call_is_decided_runs_ends_and_is_closed_and_may_be_tried_again() {
-        use Advance::{Close, Decide, End, Start};
         for (steps, last) in [
-            (vec![Decide(asked()), Start(work()), End, Close], "closed"),
-            (vec![Decide(asked()), Decide(asked()), End, Close], "closed"),
-            (vec![Decide(asked()), Start(work()), End, Decide(asked())], "deciding"),
-            (vec![Decide(asked()), End, Close, Decide(asked()), Start(work())], "running"),
+            ([DECIDE, START, END, CLOSE].as_slice(), "closed"),
+            (&[DECIDE, DECIDE, END, CLOSE], "closed"),
+            (&[DECIDE, START, END, DECIDE], "deciding"),
+            (&[DECIDE, END, CLOSE, DECIDE, START], "running"),
         ] {
             assert_eq!(through(steps), Ok(last));
         }
@@ -224,19 +388,18 @@ mod tests {
 
     #[test]
     fn no_tool_starts_without_a_decision_or_twice_and_no_call_is_closed_without_a_result() {
-        use Advance::{Close, Decide, End, Start};
-        for steps in [
-            vec![Start(work())],
-            vec![End],
-            vec![Close],
-            vec![Decide(asked()), Close],
-            vec![Decide(asked()), Start(work()), Start(work())],
-            vec![Decide(asked()), Start(work()), Close],
-            vec![Decide(asked()), Start(work()), Decide(asked())],
-            vec![Decide(asked()), End, Close, Close],
+        for (steps, wrong) in [
+            ([START].as_slice(), "requested cannot start"),
+            (&[END], "requested cannot end"),
+            (&[CLOSE], "requested cannot be closed"),
+            (&[DECIDE, CLOSE], "deciding cannot be closed"),
+            (&[DECIDE, START, START], "running cannot start"),
+            (&[DECIDE, START, CLOSE], "running cannot be closed"),
+            (&[DECIDE, START, DECIDE], "running cannot be decided about"),
+            (&[DECIDE, END, CLOSE, CLOSE], "closed cannot be closed"),
         ] {
-            let shown = format!("{steps:?}");
-            assert!(through(steps).is_err(), "{shown}");
+            let error = through(steps).expect_err(wrong);
+            assert!(error.contains(wrong), "{error}");
         }
     }
 
@@ -244,8 +407,7 @@ mod tests {
     fn a_call_that_is_cut_short_owes_its_hooks_an_end_once() {
         let mut stage = Stage::Requested;
         assert!(stage.cut_short().is_none());
-        stage.advance(Advance::Decide(asked())).expect("legal");
-        stage.advance(Advance::Start(work())).expect("legal");
+        DECIDE(&mut stage).and_then(|()| START(&mut stage)).expect("legal");
         assert!(stage.cut_short().is_some_and(|open| open.work.is_some()));
         assert!(stage.cut_short().is_none());
     }

@@ -151,7 +151,7 @@ impl Loop {
         if self.desk.pending.strongest().is_some() {
             return Ok(self.leave_out(calls, text));
         }
-        let tools = calls.iter().map(|call| call.tool.clone()).collect();
+        let tools = calls.iter().map(|call| call.tool.shared()).collect();
         let before = self.desk.state.messages().clone();
         let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
         let results = results.into_iter().map(|(call, result)| Message::tool(call, result));

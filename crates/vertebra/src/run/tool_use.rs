@@ -1,6 +1,7 @@
 //! The tool phase: for each call hooks, permission, the tool, hooks.
 
 use std::{
+    ops::ControlFlow,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
@@ -15,15 +16,14 @@ use tokio_util::task::TaskTracker;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
-    AfterToolUse, AgentState, Args, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
+    AfterToolUse, AgentState, Args, BeforeToolUse, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
     ToolResult, ToolStatus, ToolUse, ToolUseFailed,
     clock::millis,
     points::events::{ToolAsked, ToolFailed, ToolUsed},
-    run::admission::{Admitted, admit},
+    run::admission::admit,
     run::handle::{Interrupted, Leave, LoopState},
-    run::stage::{Advance, Ended, Next, Open, Work},
-    run::turns::{Company, Turns},
-    session::again::{Use, intended, stands},
+    run::stage::{Company, Ended, Next, Open, Order, Turn, Work},
+    session::again::begin,
     timeline::What,
     timeline::feed::News,
     tool::ErasedTool,
@@ -32,7 +32,7 @@ use crate::{
 /// What the calls of one step share.
 struct Floor {
     desk: Arc<Mutex<LoopState>>,
-    turns: Turns,
+    order: Order,
     calls: Vec<ToolCall>,
     /// Nothing more may begin.
     closing: AtomicBool,
@@ -48,7 +48,7 @@ pub(crate) async fn use_tools(
     let floor = Floor {
         // A copy: if the step is dropped half way, the conversation is still there.
         desk: Arc::new(Mutex::new(desk.clone())),
-        turns: Turns::new(match &*calls {
+        order: Order::new(match &*calls {
             // It has no neighbours, so there is nothing to find out.
             [_] => vec![Company::Alone],
             calls => {
@@ -82,47 +82,44 @@ fn only_reads(tool: &dyn ErasedTool, args: &Args) -> bool {
 
 /// One call, inside the arounds of [`ToolUse`].
 async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> ToolResult {
-    floor.turns.before_tool(index).await;
+    floor.order.before_tool(index).await;
     let before = floor.desk.lock().await.state.clone();
     let tool = run.core().tools.canonical(&call.tool);
     let event = ToolAsked {
         at: run.at(BeforeToolUse::NAME),
-        call: Call {
-            call_id: call.id.clone(),
+        call: ToolCall {
             aliases: run.core().tools.aliases(&tool),
-            args: call.args.clone(),
-            malformed: call.malformed.clone(),
-            time_limit: None,
-            recent_tools: before.recent_tools().clone(),
             folder: run.core().tools.folder(&tool, &before),
             tool,
+            ..call.clone()
         },
+        time_limit: None,
+        recent_tools: before.recent_tools().clone(),
     };
-    let (number, attempts, original) = (event.at.number, AtomicU32::new(0), event.clone());
-    run.control().request(number);
+    let turn = Turn::request(run.control(), &floor.order, index, event.at.number);
+    let (attempts, original) = (AtomicU32::new(0), event.clone());
     let core = |mut event: ToolAsked| {
         // An around may change the arguments; which call it is, is not its to say.
-        event.call.become_again(&original.call);
-        event.at = original.at.clone();
-        hooked(run, floor, index, &attempts, event)
+        event.become_again(&original);
+        hooked(run, floor, turn, &attempts, event)
     };
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
     };
-    if run.control().is_unseen(number) {
+    if turn.is_unseen() {
         never_passed(run, floor, call, &result).await;
     }
     if !run.control().is_suspended() {
-        run.control().let_go(number).await;
+        turn.let_go().await;
     }
-    if let Some(open) = run.control().forget(number)
+    if let Some(open) = turn.forget()
         && !run.control().is_suspended()
     {
-        floor.turns.cut_short(index).await;
+        turn.cut_short().await;
         result = close(run, &mut *floor.desk.lock().await, open, ToolResult::left(), result).await;
     }
-    floor.turns.done(index).await;
+    turn.done().await;
     result.capped(run.core().max_result_bytes)
 }
 
@@ -157,23 +154,22 @@ pub(crate) async fn close_open(run: &Run, desk: &mut LoopState, why: &str) {
 async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, result: ToolResult) -> ToolResult {
     let Open { asked, work } = open;
     if let Some(Work { key, .. }) = work {
-        let call_id = asked.call.call_id.clone();
+        let call_id = asked.id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
         let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
     }
-    let at = run.at(AfterToolUse::NAME);
-    let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
+    let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by: None };
     // Whatever goes wrong here has gone wrong before, and ends the run already.
     if let Ok(outcome) = run.fire(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await {
         desk.take_stops(&outcome);
     }
-    run.tell(|| News::ToolEnded { call: as_run(&asked), result: used.result.clone() });
+    run.tell(|| News::ToolEnded { call: asked.call.clone(), result: used.result.clone() });
     used.result
 }
 
 /// One call between its hooks, as often as they say.
-async fn hooked(run: &Run, floor: &Floor, index: usize, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
-    match try_hooked(run, floor, index, attempts, original).await {
+async fn hooked(run: &Run, floor: &Floor, turn: Turn<'_>, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
+    match try_hooked(run, floor, turn, attempts, original).await {
         Ok(result) => result,
         Err(interrupt) => {
             let result = ToolResult::ended(ToolStatus::Cancelled, interrupt.to_string());
@@ -186,32 +182,30 @@ async fn hooked(run: &Run, floor: &Floor, index: usize, attempts: &AtomicU32, or
 async fn try_hooked(
     run: &Run,
     floor: &Floor,
-    index: usize,
+    turn: Turn<'_>,
     attempts: &AtomicU32,
     original: ToolAsked,
 ) -> Result<ToolResult, Interrupted> {
-    // An around may change what the event says, but not which call it is.
-    let number = original.at.number;
     loop {
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let mut asked = original.clone();
         if attempt > 1 {
             asked.at = run.at(BeforeToolUse::NAME);
         }
-        floor.turns.before_tool(index).await;
+        turn.comes().await;
         let (admission, known) = {
             // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
-            let mut desk = floor.desk.lock().await;
+            let desk = floor.desk.lock().await;
             if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.control().still_asks() {
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
             if !run.control().still_asks() {
                 run.control().may_begin()?;
             }
-            run.control().advance(number, Advance::Decide(asked.clone()))?;
+            turn.decide(asked.clone())?;
             let stops = desk.pending.stops().len();
-            let earlier = floor.earlier(index);
-            let admission = admit(run, &mut desk, &mut asked, run.retries(attempt), &earlier).await;
+            let earlier = floor.calls.get(turn.earlier()).unwrap_or_default().into();
+            let (admission, mut desk) = admit(run, desk, &mut asked, run.retries(attempt), &earlier).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
                 run.run_budget().count_call();
@@ -219,36 +213,36 @@ async fn try_hooked(
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             (admission, desk.state.clone())
         };
-        run.control().advance(number, Advance::Decide(asked.clone()))?;
+        turn.decide(asked.clone())?;
         if let Ok(Next::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.pause(wait).await?;
             continue;
         }
-        let runs = matches!(admission, Ok(Next::Proceed(_)));
+        let runs = matches!(admission, Ok(Next::Proceed { .. }));
         let now = match &*floor.calls {
             [_] => Company::Alone,
             _ if runs => company(run, &asked.call.tool, &asked.call.args),
             _ => Company::Together,
         };
-        floor.turns.passed(index, now).await;
+        turn.decided(now).await;
         // While a part of the run waits, the other calls of the answer are asked about, and none begins.
         if admission.is_ok() && run.control().is_suspended() {
             return Err(run.control().interrupted());
         }
         let ended = match admission? {
             Next::Retry(_) => continue,
-            Next::Proceed(Admitted { approved }) => {
-                let result = use_once(run, floor, number, &asked, known, approved).await?;
+            Next::Proceed { approved } => {
+                let result = use_once(run, floor, turn, &asked, known, approved).await?;
                 Ended { result, blocked_by: None, reached: true }
             }
             Next::End(ended) => ended,
         };
-        run.control().advance(number, Advance::End)?;
-        floor.turns.after_tool(index).await;
+        turn.end()?;
+        turn.may_close().await;
         let mut desk = floor.desk.lock().await;
         let stops = desk.pending.stops().len();
-        let (next, result) = conclude(run, &mut desk, number, attempt, &asked, ended).await?;
+        let (next, result) = conclude(run, &mut desk, turn, attempt, &asked, ended).await?;
         floor.close_if(desk.pending.stops().len() > stops);
         drop(desk);
         match next {
@@ -260,11 +254,6 @@ async fn try_hooked(
 }
 
 impl Floor {
-    /// The calls before this one that have not ended.
-    fn earlier(&self, index: usize) -> Arc<[ToolCall]> {
-        self.calls.get(self.turns.ended()..index).unwrap_or_default().into()
-    }
-
     fn close_if(&self, ending: bool) {
         self.closing.fetch_or(ending, Ordering::AcqRel);
     }
@@ -281,19 +270,18 @@ impl Floor {
 async fn conclude(
     run: &Run,
     desk: &mut LoopState,
-    number: u64,
+    turn: Turn<'_>,
     attempt: u32,
     asked: &ToolAsked,
     ended: Ended,
 ) -> Result<(Option<Duration>, ToolResult), Interrupted> {
     let Ended { mut result, blocked_by, reached } = ended;
-    let (call, retries) = (asked.call.clone(), run.retries(attempt));
+    let retries = run.retries(attempt);
     // The second of a pair is told even to a run that is being cancelled.
     let leave = Leave::Never;
     if result.status == ToolStatus::Failed {
         let mut failed = ToolFailed {
-            at: run.at(ToolUseFailed::NAME),
-            call: call.clone(),
+            asked: asked.later(run.at(ToolUseFailed::NAME)),
             error: result.output.clone(),
             reached,
             attempts: attempt,
@@ -311,14 +299,14 @@ async fn conclude(
             }
         }
     }
-    run.control().advance(number, Advance::Close)?;
-    let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
+    turn.close()?;
+    let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
     if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
         return Ok((Some(Duration::from_millis(after_ms)), used.result));
     }
-    run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
+    run.tell(|| News::ToolEnded { call: asked.call.clone(), result: used.result.clone() });
     Ok((None, used.result))
 }
 
@@ -329,12 +317,12 @@ async fn conclude(
 async fn use_once(
     run: &Run,
     floor: &Floor,
-    number: u64,
+    turn: Turn<'_>,
     asked: &ToolAsked,
     known: AgentState,
     approved: Option<Arc<str>>,
 ) -> Result<ToolResult, Interrupted> {
-    let Call { call_id, tool, args, time_limit, .. } = &asked.call;
+    let ToolAsked { call: ToolCall { id: call_id, tool, args, .. }, time_limit, .. } = asked;
     let tools = &run.core().tools;
     let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("unknown tool `{tool}`")));
@@ -344,19 +332,12 @@ async fn use_once(
     let inside = run.inside(call_id, again, children.clone());
     let invoked =
         |key: String| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
-    let (key, then) = match stands(run, &**found, spec, asked, invoked).await? {
-        Use::Over(result) => return Ok(result),
-        Use::Again { key, then } => (key, then),
-        Use::New => {
-            // Models may use one name for several calls, so it cannot be the key.
-            let key = asked.at.event_id();
-            run.write(intended(asked, key.clone())).await?;
-            run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
-            (key, None)
-        }
+    let (key, then) = match begin(run, &**found, spec, asked, invoked).await? {
+        ControlFlow::Break(result) => return Ok(result),
+        ControlFlow::Continue(begun) => begun,
     };
-    run.control().advance(number, Advance::Start(Work { key: key.clone(), children }))?;
-    run.tell(|| News::ToolBegan { call: as_run(asked) });
+    turn.start(Work { key: key.clone(), children })?;
+    run.tell(|| News::ToolBegan { call: asked.call.clone() });
     let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
     let invocation = invoked(key.clone()).approved_for(approved);
     let remains = invocation.remains();
@@ -364,7 +345,7 @@ async fn use_once(
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let ended = run.control().unless_cancelled(run.within(*time_limit, work)).await;
     if !matches!(ended, Ok(Some(_))) {
-        run.control().let_go(number).await;
+        turn.let_go().await;
     }
     let result = match ended {
         Ok(Some(Ok(Ok(output)))) => output.into(),
@@ -381,7 +362,7 @@ async fn use_once(
     };
     if let Some(then) = then {
         let result = run.as_it_was(then).await?;
-        run.control().advance(number, Advance::End)?;
+        turn.end()?;
         return Ok(result);
     }
     if run.control().is_suspended() && spec.delegates {
@@ -394,13 +375,7 @@ async fn use_once(
         run.clock().elapsed().saturating_sub(began)
     };
     let result = result.took(millis(took));
-    run.control().advance(number, Advance::End)?;
+    turn.end()?;
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
-}
-
-/// The call as it is used: with the arguments that hooks left.
-fn as_run(asked: &ToolAsked) -> ToolCall {
-    let Call { call_id, tool, args, malformed, .. } = asked.call.clone();
-    ToolCall { id: call_id, tool, args, malformed }
 }

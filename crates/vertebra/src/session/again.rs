@@ -1,61 +1,63 @@
 //! What a run does that goes on after its process ended: it finds what had begun, and repeats nothing in silence.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 
 use crate::{
-    AgentState, Args, Checkpoint, Invocation, Meter, Reconciled, Run, RunReport, RunStatus, ToolResult, ToolSpec,
-    ToolStatus, Used,
+    AgentState, Args, Checkpoint, Entry, Invocation, Meter, Reconciled, Run, RunReport, RunStatus, ToolResult,
+    ToolSpec, ToolStatus, Used,
     clock::millis,
     points::events::ToolAsked,
     run::handle::{Interrupted, LoopState},
     run::r#loop::{Before, Loop},
     timeline::feed::News,
-    timeline::{Begun, Keeper, RunPast, What},
+    timeline::{Keeper, RunPast, What},
     tool::ErasedTool,
 };
 
-/// How a use of a tool stands.
-pub(crate) enum Use {
-    /// It was never begun.
-    New,
-    /// It is begun again, under the name it had. In a replay, what came of it then is known.
-    Again { key: String, then: Option<ToolResult> },
-    /// It is over.
-    Over(ToolResult),
-}
-
-/// How a use of a tool stands that may have begun before.
-pub(crate) async fn stands(
+/// Begins a use of a tool, or takes up one that had begun before. Breaks with its result if it is over. Continues with the key
+/// of the attempt; in a replay, with what came of it then.
+pub(crate) async fn begin(
     run: &Run,
     tool: &dyn ErasedTool,
     spec: &ToolSpec,
     asked: &ToolAsked,
     invocation: impl FnOnce(String) -> Invocation,
-) -> Result<Use, Interrupted> {
-    let Some(tape) = run.tape() else { return Ok(Use::New) };
-    let call_id = &asked.call.call_id;
-    let Some(begun) = tape.begun(run.place(), call_id) else {
+) -> Result<ControlFlow<ToolResult, (String, Option<ToolResult>)>, Interrupted> {
+    let new = async || {
+        // Models may use one name for several calls, so it cannot be the key.
+        let key = asked.at.event_id();
+        run.write(intended(asked, key.clone())).await?;
+        run.write(What::ToolStarted { call_id: asked.id.clone(), key: key.clone() }).await?;
+        Ok(ControlFlow::Continue((key, None)))
+    };
+    let Some(tape) = run.tape() else { return new().await };
+    let call_id = &asked.call.id;
+    let begun = tape.begun(run.place(), call_id);
+    let Some(Entry { what: What::ToolIntended { key, args, digest, .. }, .. }) = &begun else {
         if run.replayed().is_some() {
             run.happens(None, intended(asked, String::new()));
             return Err(Interrupted::Cancelled);
         }
         if run.recorder().has_redacted_calls() {
             let why = "not run: its arguments were redacted in the journal; call the tool again";
-            return Ok(Use::Over(ToolResult::ended(ToolStatus::NotRun, why)));
+            return Ok(ControlFlow::Break(ToolResult::ended(ToolStatus::NotRun, why)));
         }
-        return Ok(Use::New);
+        return new().await;
     };
-    let Begun { line, key, args, whole, result, until } = begun;
+    // Some arguments may be hidden in the record.
+    let whole = digest.is_empty() || args.digest() == *digest;
+    let (result, until) = tape.ended(run.place(), key).unzip();
+    let again = |then: Option<ToolResult>| Ok(ControlFlow::Continue((key.clone(), then)));
     let over = |result: ToolResult| {
         run.leave_call(tape, call_id, until);
-        Ok(Use::Over(result))
+        Ok(ControlFlow::Break(result))
     };
     if run.replayed().is_some() {
-        run.happens(Some(&line), intended(asked, key.clone()));
+        run.happens(begun.as_ref(), intended(asked, key.clone()));
         return match result {
-            then if spec.delegates => Ok(Use::Again { key, then }),
+            then if spec.delegates => again(then),
             Some(result) => over(run.as_it_was(result).await?),
             None => Err(Interrupted::Cancelled),
         };
@@ -64,28 +66,28 @@ pub(crate) async fn stands(
         return over(result);
     }
     if whole && (spec.idempotent || spec.delegates) {
-        return Ok(Use::Again { key, then: None });
+        return again(None);
     }
-    match reconcile(tool, args, invocation(key.clone())).await {
-        Reconciled::NotDone if whole => Ok(Use::Again { key, then: None }),
-        Reconciled::Done(output) => over(ended(run, call_id, key, output.into()).await?),
+    match reconcile(tool, args.clone(), invocation(key.clone())).await {
+        Reconciled::NotDone if whole => again(None),
+        Reconciled::Done(output) => over(ended(run, call_id, key.clone(), output.into()).await?),
         Reconciled::NotDone | Reconciled::Unknown => {
             let tool = &spec.name;
             let words = format!(
                 "unknown: the process ended while `{tool}` was at work. It may have done all, a part or nothing of what \
                  it was asked, and was not done again. Find out how things stand before you repeat it."
             );
-            over(ended(run, call_id, key, ToolResult::ended(ToolStatus::Unknown, words)).await?)
+            over(ended(run, call_id, key.clone(), ToolResult::ended(ToolStatus::Unknown, words)).await?)
         }
     }
 }
 
-pub(crate) fn intended(asked: &ToolAsked, key: String) -> What {
+fn intended(asked: &ToolAsked, key: String) -> What {
     let call = &asked.call;
     What::ToolIntended {
-        call_id: call.call_id.clone(),
+        call_id: call.id.clone(),
         key,
-        tool: call.tool.clone(),
+        tool: call.tool.shared(),
         args: call.args.clone(),
         digest: String::new(),
     }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use vertebra_hooks::Point;
 
 use crate::{
-    AfterInference, AfterStep, AfterToolUse, Args, At, BeforeInference, BeforeToolUse, Call, Messages, ModelId,
-    PromptSubmit, Purpose, Request, Response, RunInfo, StepKind, ToolResult, Usage,
+    AfterInference, AfterStep, AfterToolUse, Args, At, BeforeInference, BeforeToolUse, Messages, ModelId, PromptSubmit,
+    Purpose, Request, Response, RunInfo, StepKind, ToolCall, ToolResult, Usage,
     points::events::{InferenceAsked, Inferred, PromptSubmitted, StepEnded, ToolAsked, ToolUsed},
 };
 
@@ -31,12 +31,17 @@ pub fn at<P: Point>(_point: P) -> At {
 
 /// A tool is about to be used. Arguments that are not an object count as malformed.
 pub fn call(tool: &str, args: Value) -> ToolAsked {
-    ToolAsked { at: at(BeforeToolUse), call: sample_call(tool, args) }
+    let (args, malformed) = match Args::try_from(args) {
+        Ok(args) => (args, None),
+        Err(not_an_object) => (Args::default(), Some(not_an_object.0.to_string())),
+    };
+    let call = ToolCall { malformed, ..ToolCall::new("call-1", tool, args) };
+    ToolAsked { at: at(BeforeToolUse), call, time_limit: None, recent_tools: Arc::default() }
 }
 
 /// A tool was used.
 pub fn used(tool: &str, args: Value, result: impl Into<ToolResult>) -> ToolUsed {
-    ToolUsed { at: at(AfterToolUse), call: sample_call(tool, args), result: result.into(), blocked_by: None }
+    ToolUsed { asked: call(tool, args).later(at(AfterToolUse)), result: result.into(), blocked_by: None }
 }
 
 /// A prompt has come in.
@@ -63,23 +68,6 @@ pub fn response(response: impl Into<Response>) -> Inferred {
 /// A step has ended.
 pub fn step_ended(kind: StepKind, text: impl Into<String>) -> StepEnded {
     StepEnded { at: at(AfterStep), kind, text: text.into(), tools: Vec::new(), usage: Usage::default(), duration_ms: 0 }
-}
-
-fn sample_call(tool: &str, args: Value) -> Call {
-    let (args, malformed) = match Args::try_from(args) {
-        Ok(args) => (args, None),
-        Err(not_an_object) => (Args::default(), Some(not_an_object.0.to_string())),
-    };
-    Call {
-        call_id: "call-1".into(),
-        tool: tool.into(),
-        aliases: Arc::new([]),
-        args,
-        time_limit: None,
-        malformed,
-        recent_tools: Arc::default(),
-        folder: None,
-    }
 }
 
 fn sample_request(messages: Messages) -> Request {

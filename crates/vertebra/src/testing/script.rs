@@ -11,7 +11,8 @@ use crate::{Clock, Deltas, Model, ModelError, ModelId, Request, Response, ToolCa
 /// A model that answers what it was told to, in order. A clone is another handle to the same script.
 ///
 /// A request after the end of the script fails. A script that was not played to its end fails the test: by
-/// [`assert_played`](Self::assert_played), or when its last handle is dropped.
+/// [`assert_played`](Self::assert_played), or when its last handle is dropped. A handle that is dropped never hides another
+/// error: nothing is checked if no request came, if the last answer was an error, or while the thread panics.
 #[derive(Clone)]
 pub struct Script(Arc<Inner>);
 
@@ -26,6 +27,8 @@ struct State {
     requests: Vec<Request>,
     calls: u64,
     may_end_early: bool,
+    /// Whether the last request got an answer that is no error.
+    went_well: bool,
 }
 
 #[derive(Default)]
@@ -199,7 +202,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let left = state.turns.len();
-        let fine = left == 0 || state.may_end_early || std::thread::panicking();
+        // If nothing was asked, or the last answer was an error, the test has another error to show.
+        let fine = left == 0 || state.may_end_early || !state.went_well || std::thread::panicking();
         assert!(fine, "the script has {left} more turns that no request asked for");
     }
 }
@@ -213,7 +217,9 @@ impl Model for Script {
         let turn = {
             let mut state = self.state();
             state.requests.push(request.clone());
-            state.turns.pop_front()
+            let turn = state.turns.pop_front();
+            state.went_well = turn.as_ref().is_some_and(|turn| !matches!(turn.answer, Some(Err(_))));
+            turn
         };
         let Some(turn) = turn else {
             return Err(ModelError::Rejected { message: "the script is over".to_owned() });

@@ -173,7 +173,7 @@ impl Replayed {
             What::ModelAsked { model, purpose, .. } => json!([model, purpose]),
             What::ToolIntended { tool, args, .. } => json!([tool, args]),
             What::ToolLeftOut { result, .. } => json!(result.output),
-            What::Asked { approval, .. } => json!([approval.tool, approval.args, approval.reason]),
+            What::Asked { approval, .. } => json!([approval.call.tool, approval.call.args, approval.reason]),
             What::RunEnded { report, checkpoint } => {
                 let state = state(checkpoint);
                 json!([report.status, report.stop.reason, report.text, report.steps, state])

@@ -18,7 +18,7 @@ use super::{
     settled::{settled, settled_before},
 };
 use crate::{
-    Args, Checked, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage,
+    Checked, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage,
     tool::check::Problem,
 };
 
@@ -76,19 +76,6 @@ pub(crate) struct Answer {
     pub(crate) halted: Option<(String, String)>,
     /// Whether its calls cannot be made from it.
     pub(crate) veiled: bool,
-}
-
-/// A use of a tool that had begun.
-pub(crate) struct Begun {
-    /// The line that says so.
-    pub(crate) line: Entry,
-    pub(crate) key: String,
-    pub(crate) args: Args,
-    /// Whether the arguments are those it was begun with: some may be hidden.
-    pub(crate) whole: bool,
-    pub(crate) result: Option<ToolResult>,
-    /// Where on the tape it ended, and when.
-    pub(crate) until: Option<(usize, Timestamp)>,
 }
 
 /// A question that was put to somebody.
@@ -184,20 +171,23 @@ impl Tape {
         self.first(place, "tool_intended", call_id).is_some()
     }
 
-    /// The use of a tool that had begun for this call, if one had.
-    pub(crate) fn begun(&self, place: Place<'_>, call_id: &str) -> Option<Begun> {
+    /// The line that says that a use of a tool had begun for this call, if one had.
+    pub(crate) fn begun(&self, place: Place<'_>, call_id: &str) -> Option<Entry> {
         let line = self.take(place, "tool_intended", call_id)?;
-        let What::ToolIntended { key, args, digest, .. } = &line.what else { return None };
-        let (key, args, whole) = (key.clone(), args.clone(), digest.is_empty() || args.digest() == *digest);
-        self.take(place, "tool_started", &key)?;
-        // In a replay it is not that late yet: a tool that delegates is entered again.
-        let (result, until) = match self.pop(place, "tool_ended", &key) {
-            Some((number, Entry { what: What::ToolEnded { result, .. }, timestamp, .. })) => {
-                (Some(result), Some((number, timestamp)))
+        let What::ToolIntended { key, .. } = &line.what else { return None };
+        self.take(place, "tool_started", key)?;
+        Some(line)
+    }
+
+    /// What came of an attempt, and where on the tape and when it ended. In a replay it is not that late yet: a tool that
+    /// delegates is entered again.
+    pub(crate) fn ended(&self, place: Place<'_>, key: &str) -> Option<(ToolResult, (usize, Timestamp))> {
+        match self.pop(place, "tool_ended", key)? {
+            (number, Entry { what: What::ToolEnded { result, .. }, timestamp, .. }) => {
+                Some((result, (number, timestamp)))
             }
-            _ => (None, None),
-        };
-        Some(Begun { line, key, args, whole, result, until })
+            _ => None,
+        }
     }
 
     /// The question about these arguments of a call, and what was answered to it.
@@ -427,7 +417,7 @@ impl Track {
             | What::ToolIntended { call_id, .. }
             | What::ToolLeftOut { call_id, .. }
             | What::Answered { call_id, .. } => call_id.to_string(),
-            What::Asked { approval, .. } => approval.call_id.to_string(),
+            What::Asked { approval, .. } => approval.call.id.to_string(),
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::RunBegan { .. }

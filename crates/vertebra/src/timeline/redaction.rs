@@ -144,7 +144,7 @@ impl Veils {
     }
 
     fn approval(&self, approval: &mut Approval) {
-        self.args(&mut approval.args);
+        self.args(&mut approval.call.args);
         self.text(&mut approval.reason);
         self.maybe(&mut approval.preview);
     }

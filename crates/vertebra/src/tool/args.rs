@@ -1,19 +1,40 @@
 //! The arguments of a tool call: a JSON object with shared structure.
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Map, Value, map};
 
-/// Arguments of a tool call. Cloning is O(1); the first write after a clone copies.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Args(Arc<Map<String, Value>>);
+/// Arguments of a tool call. Cloning is O(1); the first write after a clone copies. The digest is computed once.
+#[derive(Clone, Default)]
+pub struct Args(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    map: Map<String, Value>,
+    digest: OnceLock<blake3::Hash>,
+}
+
+impl Clone for Shared {
+    /// Whoever copies the arguments changes them, so the copy has no digest.
+    fn clone(&self) -> Self {
+        self.map.clone().into()
+    }
+}
+
+impl From<Map<String, Value>> for Shared {
+    fn from(map: Map<String, Value>) -> Self {
+        Self { map, digest: OnceLock::new() }
+    }
+}
 
 impl Args {
     /// The argument of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.0.map.get(name)
     }
 
     /// The argument of this name, if it is text.
@@ -23,43 +44,43 @@ impl Args {
 
     /// Sets an argument.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) -> &mut Self {
-        Arc::make_mut(&mut self.0).insert(name.into(), value.into());
+        self.write().insert(name.into(), value.into());
         self
     }
 
     /// Takes an argument away.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        Arc::make_mut(&mut self.0).remove(name)
+        self.write().remove(name)
     }
 
     /// A place to fill in: `args.entry("timeout").or_insert(30_000)`.
     pub fn entry(&mut self, name: impl Into<String>) -> ArgEntry<'_> {
-        ArgEntry(Arc::make_mut(&mut self.0).entry(name))
+        ArgEntry(self.write().entry(name))
     }
 
     /// Changes the arguments as a JSON merge patch says: objects merge, `null` removes, anything else replaces.
     pub fn patch(&mut self, patch: &Map<String, Value>) {
-        merge(Arc::make_mut(&mut self.0), patch);
+        merge(self.write(), patch);
     }
 
     /// Names and values, by name.
     pub fn iter(&self) -> map::Iter<'_> {
-        self.0.iter()
+        self.0.map.iter()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.map.is_empty()
     }
 
     /// The arguments as one JSON value.
     pub fn to_value(&self) -> Value {
-        Value::Object((*self.0).clone())
+        Value::Object(self.0.map.clone())
     }
 
     /// The arguments as a type of one's own.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(&*self.0)
+        T::deserialize(&self.0.map)
     }
 
     /// Roughly how many bytes they take when written out.
@@ -69,9 +90,19 @@ impl Args {
 
     /// A fingerprint of the exact arguments. An approval is bound to it.
     pub fn digest(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        digest_object(&self.0, &mut hasher);
-        hasher.finalize().to_hex().to_string()
+        let digest = self.0.digest.get_or_init(|| {
+            let mut hasher = blake3::Hasher::new();
+            digest_object(&self.0.map, &mut hasher);
+            hasher.finalize()
+        });
+        digest.to_hex().to_string()
+    }
+
+    /// The map, to change. What was the digest is not the digest any more.
+    fn write(&mut self) -> &mut Map<String, Value> {
+        let shared = Arc::make_mut(&mut self.0);
+        shared.digest.take();
+        &mut shared.map
     }
 }
 
@@ -149,7 +180,31 @@ impl<'a> IntoIterator for &'a Args {
 
 impl From<Map<String, Value>> for Args {
     fn from(map: Map<String, Value>) -> Self {
-        Self(Arc::new(map))
+        Self(Arc::new(map.into()))
+    }
+}
+
+impl PartialEq for Args {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.map == other.0.map
+    }
+}
+
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map.fmt(f)
+    }
+}
+
+impl Serialize for Args {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.map.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Args {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -193,6 +248,16 @@ mod tests {
         after.set("a", 2);
         assert_eq!(before.to_value(), json!({"a": 1}));
         assert_ne!(before.digest(), after.digest());
+    }
+
+    #[test]
+    fn the_digest_is_of_what_the_arguments_are_now() {
+        let mut changed = args(json!({"a": 1}));
+        let before = changed.digest();
+        *changed.entry("a").or_insert(0) = json!(2);
+        assert_eq!(changed.digest(), args(json!({"a": 2})).digest());
+        changed.set("a", 1);
+        assert_eq!(changed.digest(), before);
     }
 
     #[test]

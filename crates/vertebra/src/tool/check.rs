@@ -91,11 +91,11 @@ pub(crate) async fn check(
 ) -> Result<Result<Checked, Problem>, Interrupted> {
     let call = &asked.call;
     if let Some(tape) = run.tape() {
-        if let Some(found) = tape.checked(run.place(), &call.call_id) {
+        if let Some(found) = tape.checked(run.place(), &call.id) {
             return Ok(found);
         }
         // A call that had started keeps its admission, and a replay looks at no file.
-        if run.replayed().is_some() || tape.has_begun(run.place(), &call.call_id) {
+        if run.replayed().is_some() || tape.has_begun(run.place(), &call.id) {
             return Ok(Ok(Checked::default()));
         }
     }
@@ -122,6 +122,6 @@ pub(crate) async fn check(
         Ok(checked) => (checked.ask.clone(), None, None),
         Err(Problem { text, by }) => (None, Some(text.clone()), by.clone()),
     };
-    run.write(What::ToolChecked { call_id: call.call_id.clone(), ask, problem, by }).await?;
+    run.write(What::ToolChecked { call_id: call.id.clone(), ask, problem, by }).await?;
     Ok(found)
 }

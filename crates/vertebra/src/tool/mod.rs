@@ -4,6 +4,7 @@ pub(crate) mod args;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod invocation;
+pub(crate) mod name;
 pub mod paths;
 pub(crate) mod registry;
 pub(crate) mod result;
@@ -239,14 +240,44 @@ impl std::fmt::Debug for ToolError {
     }
 }
 
-/// Makes a tool of an async function: `tool("add", "Adds two numbers", async |input: Add, _| Ok(…))`.
+/// What the function of a tool may end in: an output, or a `Result` of one.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot end in `{Self}`",
+    note = "end it in text, JSON or a `ToolOutput`, or in `Ok(…)` of anything that is `Into<ToolOutput>`"
+)]
+pub trait IntoOutput {
+    /// The output, or why there is none.
+    fn into_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<O: Into<ToolOutput>> IntoOutput for Result<O, ToolError> {
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        self.map(Into::into)
+    }
+}
+
+// One by one: with one for all that is `Into<ToolOutput>`, the compiler could not tell the error type of `Ok(…)`.
+macro_rules! outputs {
+    ($($output:ty),*) => {$(
+        impl IntoOutput for $output {
+            fn into_output(self) -> Result<ToolOutput, ToolError> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+
+outputs!(ToolOutput, String, &str, Value);
+
+/// Makes a tool of an async function: `tool("add", "Adds two numbers", async |input: Add, _| (input.a + input.b).to_string())`.
 ///
-/// The schema comes from the input type. The function is cloned for each call, so share state through an `Arc`.
+/// The schema comes from the input type. The function may end in text, JSON or a [`ToolOutput`], or in a `Result` of one. It
+/// is cloned for each call, so share state through an `Arc`.
 pub fn tool<I, O, F>(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, function: F) -> FnTool<I, O, F>
 where
     I: DeserializeOwned + JsonSchema + Send + 'static,
-    O: Into<ToolOutput> + 'static,
-    F: AsyncFn(I, Invocation) -> Result<O, ToolError> + SendFn2<I, Invocation, Result<O, ToolError>>,
+    O: IntoOutput + 'static,
+    F: AsyncFn(I, Invocation) -> O + SendFn2<I, Invocation, O>,
 {
     FnTool { spec: ToolSpec::new(name, description).input::<I>(), function, types: PhantomData }
 }
@@ -270,8 +301,8 @@ impl<I, O, F> FnTool<I, O, F> {
 impl<I, O, F> Tool for FnTool<I, O, F>
 where
     I: DeserializeOwned + JsonSchema + Send + 'static,
-    O: Into<ToolOutput> + 'static,
-    F: SendFn2<I, Invocation, Result<O, ToolError>>,
+    O: IntoOutput + 'static,
+    F: SendFn2<I, Invocation, O>,
 {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
@@ -280,10 +311,7 @@ where
     fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
         let input = args.parse::<I>();
         let function = self.function.clone();
-        async move {
-            let output = function.call(input?, invocation).await?;
-            Ok(output.into())
-        }
+        async move { function.call(input?, invocation).await.into_output() }
     }
 }
 

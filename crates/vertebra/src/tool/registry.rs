@@ -8,7 +8,7 @@ use std::{
 
 use jsonschema::Validator;
 
-use crate::{AgentState, BuildError, Call, Offer, SharedTool, ToolSpec, tool::ErasedTool};
+use crate::{AgentState, BuildError, Offer, SharedTool, ToolCall, ToolName, ToolSpec, tool::ErasedTool};
 
 /// How long the arguments of one call may be.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
@@ -76,15 +76,15 @@ impl Tools {
     }
 
     /// The tool's own name, however the model spelled it.
-    pub(crate) fn canonical(&self, name: &Arc<str>) -> Arc<str> {
-        let held = self.by_name.get(name);
+    pub(crate) fn canonical(&self, name: &ToolName) -> ToolName {
+        let held = self.by_name.get(&**name);
         let held = held.or_else(|| self.by_name.values().find(|held| held.spec.name.eq_ignore_ascii_case(name)));
         let known = |held: &&Held| held.spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name));
         let held = held.or_else(|| self.by_name.values().find(known));
-        held.map_or_else(|| name.clone(), |held| held.spec.name.clone())
+        held.map_or_else(|| name.clone(), |held| held.spec.name.clone().into())
     }
 
-    pub(crate) fn aliases(&self, name: &Arc<str>) -> Arc<[Arc<str>]> {
+    pub(crate) fn aliases(&self, name: &str) -> Arc<[Arc<str>]> {
         self.by_name.get(name).map(|held| held.spec.aliases.clone()).unwrap_or_default()
     }
 
@@ -95,8 +95,8 @@ impl Tools {
     }
 
     /// Why a call cannot be made, in words the model can use.
-    pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
-        let Some(held) = self.by_name.get(&call.tool) else {
+    pub(crate) fn check(&self, call: &ToolCall) -> Result<(), String> {
+        let Some(held) = self.by_name.get(&*call.tool) else {
             let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
             names.sort_unstable();
             return Err(format!("unknown tool `{}`. Known: {}", call.tool, names.join(", ")));

@@ -79,7 +79,8 @@ async fn a_person_sees_the_final_arguments_and_their_fingerprint() {
         });
     })
     .await;
-    let Approval { at, tool, args, digest, reason, asked_by, .. } = shown.asked().remove(0);
+    let Approval { at, call: vertebra::ToolCall { tool, args, .. }, digest, reason, asked_by, .. } =
+        shown.asked().remove(0);
     assert_eq!((&*at.run.agent, &*at.run.working_directory), ("tester", "/repo"));
     assert_eq!((&*tool, &*reason, &*asked_by), ("ls", "sure?", "careful"));
     assert_eq!((args.to_value(), digest), (json!({"path": "c"}), args.digest()));

@@ -67,7 +67,7 @@ const HANGING: &[Hanging] = &[
         let mut builder = agent(&Script::new());
         builder.watch(BeforeStep, async move |_| {
             here.notify_one();
-            pending().await
+            pending::<()>().await
         });
         builder
     }),
@@ -302,12 +302,12 @@ async fn a_call_whose_turn_comes_after_the_cancellation_neither_begins_nor_ends_
     });
     let before = told.clone();
     builder.on(BeforeToolUse, async move |cx| {
-        before.lock().expect("no panic").push(format!("before {}", cx.call_id));
+        before.lock().expect("no panic").push(format!("before {}", cx.call.id));
         proceed()
     });
     let after = told.clone();
     builder.on(AfterToolUse, async move |cx| {
-        after.lock().expect("no panic").push(format!("after {}", cx.call_id));
+        after.lock().expect("no panic").push(format!("after {}", cx.call.id));
         proceed()
     });
     let agent = builder.build().expect("an agent");

@@ -35,7 +35,7 @@ fn lines(journal: &MemoryJournal) -> Vec<String> {
             What::ToolIntended { call_id, tool, args, .. } => format!("{call_id} intends {tool} {}", args.to_value()),
             What::ToolEnded { call_id, result, .. } => format!("{call_id} ended {}", status(result.status)),
             What::ToolLeftOut { call_id, result } => format!("{call_id} left out: {}", result.output),
-            What::Asked { approval, .. } => format!("{} asked", approval.call_id),
+            What::Asked { approval, .. } => format!("{} asked", approval.call.id),
             What::Answered { call_id, decision } => format!("{call_id} {}", said(decision)),
             What::SessionResumed { times } => format!("session resumed {times}"),
             What::ToolStarted { call_id, .. } => format!("{call_id} started"),

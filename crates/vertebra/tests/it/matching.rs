@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vertebra::{
-    AgentBuilder,
+    AgentBuilder, Test,
     prelude::*,
     testing::{FixedApprover, RecordingTool, Script},
 };

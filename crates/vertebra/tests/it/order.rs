@@ -136,7 +136,7 @@ struct Patient {
 impl Approver for Patient {
     async fn decide(&self, approval: &Approval) -> Decision {
         let first = self.log.lines().is_empty();
-        self.log.add(format!("asked about {}", approval.args.to_value()));
+        self.log.add(format!("asked about {}", approval.call.args.to_value()));
         if !first {
             self.began.notified().await;
         }
@@ -166,6 +166,51 @@ async fn an_approved_call_starts_before_the_next_question_is_answered() {
         assert_eq!(told.last().map(String::as_str), Some(FINISHED));
         log.check(&[r#"asked about {"n":1}"#, r#"{"n":1} begins"#, r#"asked about {"n":2}"#, r#"{"n":2} begins"#][..]);
     }
+}
+
+/// Says yes to the second question once the tool of the first call has been heard.
+struct Listening {
+    asked: Arc<Notify>,
+    heard: Arc<Notify>,
+}
+
+impl Approver for Listening {
+    async fn decide(&self, approval: &Approval) -> Decision {
+        if approval.call.args.get("n") == Some(&2.into()) {
+            self.asked.notify_one();
+            self.heard.notified().await;
+        }
+        approval.approve()
+    }
+}
+
+#[tokio::test]
+async fn a_tool_at_work_reaches_hooks_while_a_person_is_asked_about_the_next_call() {
+    let (asked, heard) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let script = Script::new().calls([("look", r#"{"n": 1}"#), ("look", r#"{"n": 2}"#)]).say("done");
+    let told = story(&script, |b| {
+        let waits = asked.clone();
+        let look = tool("look", "tells of its progress", async move |input: Value, run: Invocation| {
+            if input["n"] == 1 {
+                waits.notified().await;
+                run.notify("progress", "half way").await?;
+            }
+            Ok("ok")
+        });
+        b.tool(look.with(ToolSpec::read_only));
+        b.approver(Listening { asked: asked.clone(), heard: heard.clone() });
+        b.on(BeforeToolUse, async |_| ask("is it wise?"));
+        let hears = heard.clone();
+        b.on(Notification, async move |cx| {
+            if cx.kind == "progress" {
+                hears.notify_one();
+            }
+            proceed()
+        });
+    });
+    // If the question held the state, the tool would wait for the answer, and the answer for the tool.
+    let told = tokio::time::timeout(secs(20), told).await.expect("the tool was heard");
+    assert_eq!(told.last().map(String::as_str), Some(FINISHED));
 }
 
 #[tokio::test]

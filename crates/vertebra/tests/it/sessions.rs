@@ -116,7 +116,7 @@ async fn what_detached_watches_missed_is_counted() {
     let pieces = vec!["x"; 1100];
     let mut builder = agent(&Script::new().stream(pieces));
     builder.limits(vertebra::Limits::none()).drain_time(secs(2));
-    builder.watch(InferenceDelta.detached().no_timeout(), async |_| pending().await);
+    builder.watch(InferenceDelta.detached().no_timeout(), async |_| pending::<()>().await);
     let agent = builder.build().expect("an agent");
     let mut session = agent.session().await;
     report(session.prompt("go").await);

@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use vertebra::{
-    AgentState, At, BoxFuture, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _,
-    Run, SessionStart, Stop, StopReason,
+    AgentState, At, BoxFuture, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _, Run,
+    SessionStart, Stop, StopReason, ToolCall,
 };
 use vertebra_kit::{
     bash::CWD,
@@ -327,10 +327,10 @@ impl Place {
 }
 
 /// The fields of an event about a call.
-pub(super) fn about(call: &Call, cwd: &str) -> Map<String, Value> {
+pub(super) fn about(call: &ToolCall, cwd: &str) -> Map<String, Value> {
     let name = names::tool_name(&call.tool, &call.aliases);
     let input = names::tool_input(&call.tool, &call.args, cwd);
-    fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.call_id }))
+    fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.id }))
 }
 
 /// What set a compaction off, from its reason: ours, or Claude Code's own word.

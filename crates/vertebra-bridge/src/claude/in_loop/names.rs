@@ -1,7 +1,7 @@
 //! Our tools in Claude Code's words, and back.
 
 use serde_json::{Map, Value, json};
-use vertebra::{Args, Call, ToolResult, ToolStatus, paths::absolute};
+use vertebra::{Args, ToolCall, ToolResult, ToolStatus, paths::absolute};
 use vertebra_kit::bash::STDERR;
 
 use crate::host::claude_name;
@@ -59,7 +59,7 @@ pub(in crate::claude) fn args(tool: &str, input: &Map<String, Value>) -> Map<Str
 }
 
 /// What a tool gave back, in the form that Claude Code's tool of the kind has.
-pub(in crate::claude) fn tool_response(call: &Call, result: &ToolResult, cwd: &str) -> Value {
+pub(in crate::claude) fn tool_response(call: &ToolCall, result: &ToolResult, cwd: &str) -> Value {
     let text = &result.output;
     let path = || call.args.text("path").map(|path| absolute(cwd, path)).unwrap_or_default();
     let arg = |key: &str| call.args.get(key).cloned().unwrap_or_default();

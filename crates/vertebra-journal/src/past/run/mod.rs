@@ -10,9 +10,9 @@ use std::{
 
 use jiff::Timestamp;
 use vertebra::{
-    AfterInference, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Call, Checkpoint,
-    Decision, Left, ModelId, Point, Prompt, PromptSubmit, Purpose, RECENT_TOOLS, Record, Request, RunInfo, RunReport,
-    RunStatus, StateChange, StepKind, ToolCall, ToolResult, ToolStatus, ToolUseFailed, Usage, What,
+    AfterInference, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Checkpoint, Decision,
+    Left, ModelId, Point, Prompt, PromptSubmit, Purpose, RECENT_TOOLS, Record, Request, RunInfo, RunReport, RunStatus,
+    StateChange, StepKind, ToolCall, ToolResult, ToolStatus, ToolUseFailed, Usage, What,
     events::{InferenceAsked, Inferred, PromptSubmitted, StepStarted, ToolAsked, ToolFailed, ToolUsed},
 };
 
@@ -36,7 +36,7 @@ pub(super) struct RunPast {
     /// The state at the latest checkpoint: the next one says what changed since.
     known: AgentState,
     step: Step,
-    calls: Vec<OpenCall>,
+    calls: Vec<CallPast>,
     /// Model calls without an answer yet, by their keys.
     asked: HashMap<String, (Purpose, Request, Timestamp)>,
     waiting: Vec<Waiting>,
@@ -69,8 +69,10 @@ enum StepState {
 }
 
 /// A call of the latest answer.
-struct OpenCall {
-    call: Call,
+struct CallPast {
+    call: ToolCall,
+    /// The tools used before it.
+    recent_tools: Arc<Vec<Arc<str>>>,
     /// Whether it came to its hooks.
     passed: bool,
     attempts: u32,
@@ -175,7 +177,7 @@ impl RunPast {
                 }
                 let open = &mut self.calls[index];
                 open.attempts += 1;
-                open.call.tool = tool;
+                open.call.tool = tool.into();
                 open.call.args = args;
             }
             What::ToolEnded { call_id, result, .. } => self.tool_ended(&call_id, result, &now),
@@ -187,7 +189,7 @@ impl RunPast {
                 }
             }
             What::Answered { call_id, decision: Decision::Edit { args } } => {
-                if let Some(index) = self.calls.iter().rposition(|open| open.passed && open.call.call_id == call_id) {
+                if let Some(index) = self.calls.iter().rposition(|open| open.passed && open.call.id == call_id) {
                     self.calls[index].call.args = args;
                 }
             }
@@ -279,18 +281,17 @@ impl RunPast {
 
     /// A call comes to its hooks.
     fn ask(&mut self, index: usize, number: u64, then: Option<Record>, now: &Now<'_>, out: &mut VecDeque<Moment>) {
-        let recent_tools = self.state.recent_tools().clone();
         let at = At { number, ..self.at(BeforeToolUse::NAME, now.timestamp) };
         let open = &mut self.calls[index];
         let first = !std::mem::replace(&mut open.passed, true);
         if first {
-            open.call.recent_tools = recent_tools;
+            open.recent_tools = self.state.recent_tools().clone();
             // Where a tool keeps the folder that its calls start in, as `bash` does.
             let folder = self.state.metadata().get(&format!("{}/cwd", open.call.tool));
             open.call.folder = folder.and_then(|folder| folder.as_str()).map(Into::into);
         }
-        let event = Event::BeforeToolUse(ToolAsked { at, call: open.call.clone() });
-        let tool = open.call.tool.clone();
+        let event = Event::BeforeToolUse(open.asked(at));
+        let tool = open.call.tool.shared();
         out.push_back(Moment { then, ..self.moment(event) });
         if first {
             let mut recent = (**self.state.recent_tools()).clone();
@@ -304,14 +305,14 @@ impl RunPast {
     }
 
     fn tool_ended(&mut self, call_id: &Arc<str>, result: ToolResult, now: &Now<'_>) {
-        let running = |open: &OpenCall| open.attempts > 0 && open.call.call_id == *call_id;
+        let running = |open: &CallPast| open.attempts > 0 && open.call.id == *call_id;
         let Some(index) = self.calls.iter().rposition(running) else { return };
-        let (call, attempts) = (self.calls[index].call.clone(), self.calls[index].attempts);
         self.calls[index].result = Some(result.clone());
+        let open = &self.calls[index];
+        let (attempts, asked) = (open.attempts, open.asked(self.at(AfterToolUse::NAME, now.timestamp)));
         if result.status == ToolStatus::Failed {
             let failed = ToolFailed {
-                at: self.at(ToolUseFailed::NAME, now.timestamp),
-                call: call.clone(),
+                asked: asked.later(self.at(ToolUseFailed::NAME, now.timestamp)),
                 error: result.output.clone(),
                 reached: true,
                 attempts,
@@ -319,13 +320,12 @@ impl RunPast {
             };
             self.wait(Event::ToolUseFailed(failed), now.within.cloned());
         }
-        let at = self.at(AfterToolUse::NAME, now.timestamp);
-        self.wait(Event::AfterToolUse(ToolUsed { at, call, result, blocked_by: None }), now.within.cloned());
+        self.wait(Event::AfterToolUse(ToolUsed { asked, result, blocked_by: None }), now.within.cloned());
     }
 
     /// The call that a line means: one that has not come to its hooks yet before one that has.
     fn open_call(&self, call_id: &Arc<str>) -> Option<usize> {
-        let is = |open: &&OpenCall| open.call.call_id == *call_id;
+        let is = |open: &&CallPast| open.call.id == *call_id;
         let fresh = self.calls.iter().position(|open| is(&open) && !open.passed);
         fresh.or_else(|| self.calls.iter().rposition(|open| is(&open)))
     }
@@ -359,13 +359,15 @@ impl RunPast {
     }
 }
 
-impl OpenCall {
+impl CallPast {
     fn new(call: ToolCall, aliases: Option<&Aliases>) -> Self {
-        let ToolCall { id, tool, args, malformed } = call;
-        let aliases = aliases.map(|of| of(&tool)).unwrap_or_default();
-        let recent_tools = Arc::default();
-        let call = Call { call_id: id, tool, aliases, args, malformed, time_limit: None, recent_tools, folder: None };
-        Self { call, passed: false, attempts: 0, result: None }
+        let aliases = aliases.map(|of| of(&call.tool)).unwrap_or_default();
+        let call = ToolCall { aliases, ..call };
+        Self { call, recent_tools: Arc::default(), passed: false, attempts: 0, result: None }
+    }
+
+    fn asked(&self, at: At) -> ToolAsked {
+        ToolAsked { at, call: self.call.clone(), time_limit: None, recent_tools: self.recent_tools.clone() }
     }
 }
 

@@ -4,13 +4,13 @@ use std::{collections::VecDeque, sync::Arc};
 
 use jiff::Timestamp;
 use vertebra::{
-    AfterStep, AfterToolUse, BeforeInference, BeforeToolUse, Call, Kind, Left, Message, Point, PromptSubmit, Purpose,
-    Response, ShouldContinue, StepKind, Stop, ToolCall,
+    AfterStep, AfterToolUse, BeforeInference, BeforeToolUse, Kind, Left, Message, Point, PromptSubmit, Purpose,
+    Response, ShouldContinue, StepKind, Stop,
     events::{Continuing, StepEnded},
 };
 
 use super::{
-    Dispatch, Event, MISFIT, Moment, NO_RESULT, NO_STOPS, NOT_REACHED, Now, OpenCall, RunPast, Step, StepState,
+    CallPast, Dispatch, Event, MISFIT, Moment, NO_RESULT, NO_STOPS, NOT_REACHED, Now, RunPast, Step, StepState,
     Unknown, Waiting, millis, tally,
 };
 
@@ -97,8 +97,8 @@ impl RunPast {
     /// The same for what is told of one call; what would have been told next has not been, if the call is made again.
     pub(super) fn settle_call(&mut self, call_id: &Arc<str>, but_not: Option<&str>, out: &mut VecDeque<Moment>) {
         let is_due = |waiting: &Waiting| match &waiting.moment.event {
-            Event::ToolUseFailed(event) => event.call.call_id == *call_id,
-            Event::AfterToolUse(event) => but_not.is_some() && event.call.call_id == *call_id,
+            Event::ToolUseFailed(event) => event.call.id == *call_id,
+            Event::AfterToolUse(event) => but_not.is_some() && event.call.id == *call_id,
             _ => false,
         };
         while let Some(index) = self.waiting.iter().position(is_due) {
@@ -144,10 +144,10 @@ impl RunPast {
         self.step.kind =
             Some(if response.calls.is_empty() { StepKind::FinalResponse } else { StepKind::ToolExecution });
         self.step.text.clone_from(&response.text);
-        self.step.tools = response.calls.iter().map(|call| call.tool.clone()).collect();
+        self.step.tools = response.calls.iter().map(|call| call.tool.shared()).collect();
         let calls = response.calls.clone();
         self.state.push(Message::assistant(response));
-        self.calls = calls.into_iter().map(|call| OpenCall::new(call, self.aliases.as_ref())).collect();
+        self.calls = calls.into_iter().map(|call| CallPast::new(call, self.aliases.as_ref())).collect();
     }
 
     /// The end of a step that no line has told of.
@@ -181,8 +181,7 @@ impl RunPast {
         for open in std::mem::take(&mut self.calls) {
             tally(unknown, NOT_REACHED, !open.passed);
             if let Some(result) = open.result {
-                let Call { call_id: id, tool, args, malformed, .. } = open.call;
-                self.state.push(Message::tool(ToolCall { id, tool, args, malformed }, result));
+                self.state.push(Message::tool(open.call, result));
             }
         }
         let at = self.at(AfterStep::NAME, timestamp);

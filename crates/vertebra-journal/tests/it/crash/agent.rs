@@ -99,7 +99,7 @@ struct Person(Inbox);
 
 impl Approver for Person {
     async fn decide(&self, approval: &Approval) -> Decision {
-        match approval.args.text("what") {
+        match approval.call.args.text("what") {
             Some("now") => approval.approve(),
             _ => self.0.decide(approval).await,
         }

@@ -205,11 +205,11 @@ fn answer(store: &Store, session_id: &str) -> Result<u64, String> {
     let mut answers = 0;
     for question in store.questions(Some(session_id)).map_err(|error| error.to_string())? {
         let approval = question.approval;
-        let decision = match approval.args.text("what") {
+        let decision = match approval.call.args.text("what") {
             Some("never") => Decision::Deny { reason: "never".to_owned() },
             _ => approval.approve(),
         };
-        let put = store.answer(session_id, &approval.call_id, &approval.digest, &decision);
+        let put = store.answer(session_id, &approval.call.id, &approval.digest, &decision);
         put.map_err(|error| error.to_string())?;
         answers += 1;
     }

@@ -1,7 +1,7 @@
 //! A session that is left and resumed is told of in two traces that know each other.
 
 use vertebra::{
-    Approval, Checkpoint, Entry, ModelId, RunStatus, StateChange, Stop, StopReason, Usage, What, testing::at,
+    Approval, Checkpoint, Entry, ModelId, RunStatus, StateChange, Stop, StopReason, ToolCall, Usage, What, testing::at,
 };
 
 use super::*;
@@ -29,10 +29,8 @@ fn approval() -> Approval {
     let args = Args::default();
     Approval {
         at: at(PermissionRequest),
-        call_id: "call-2".into(),
-        tool: "deploy".into(),
         digest: args.digest(),
-        args,
+        call: ToolCall::new("call-2", "deploy", args),
         reason: "it is Friday".to_owned(),
         asked_by: "careful".into(),
         preview: None,

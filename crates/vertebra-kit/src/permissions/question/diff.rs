@@ -34,7 +34,7 @@ pub(super) struct Change {
 
 /// Returns the change of a call, if it is an edit.
 pub(super) async fn of(approval: &Approval) -> Option<Change> {
-    let args = &approval.args;
+    let args = &approval.call.args;
     let path = ["path", "file_path", "file"].iter().find_map(|name| args.text(name));
     let path = path.map(|path| PathBuf::from(absolute(&approval.at.run.working_directory, path)));
     let file = match path {

@@ -294,7 +294,7 @@ impl Question {
                 let lift = self.lift.as_ref().filter(|_| self.lacks_network().is_some());
                 let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
                 lift.opened_once(&self.approval.at.run.session_id, self.usual.clone());
-                Ok(Decision::Edit { args: Lift::with_network(&self.approval.args, &self.usual) })
+                Ok(Decision::Edit { args: Lift::with_network(&self.approval.call.args, &self.usual) })
             }
             Reply::Grant { granted } => {
                 let lift = self.lift.as_ref().filter(|_| self.grantable().as_ref() == Some(&granted));

@@ -29,12 +29,12 @@ impl Screen {
         // Other agents are named: the person talks to only one.
         let agent =
             if approval.at.run.depth > 0 { format!("{}: ", name(&approval.at.run.agent)) } else { String::new() };
-        let command = approval.args.text("command").filter(|_| &*approval.tool == "bash");
-        let path = approval.args.text("path").filter(|_| change.is_some());
+        let command = approval.call.args.text("command").filter(|_| &*approval.call.tool == "bash");
+        let path = approval.call.args.text("path").filter(|_| change.is_some());
         let mut title = match (command, path) {
             (Some(command), _) => as_lines(command),
-            (None, Some(path)) => vec![format!("{} {}", name(&approval.tool), name(path))],
-            (None, None) => vec![name(&approval.tool)],
+            (None, Some(path)) => vec![format!("{} {}", name(&approval.call.tool), name(path))],
+            (None, None) => vec![name(&approval.call.tool)],
         };
         if let Some(places @ 2..) = change.and_then(|change| change.places) {
             title[0] = format!("{} · {places} places", title[0]);
@@ -64,14 +64,14 @@ impl Screen {
         }
         // The hooks of capabilities have a `/` in their names, which says nothing to a person.
         // That a tool asks is clear from what it asks about.
-        let by = Some(&approval.asked_by).filter(|by| !by.contains('/') && **by != approval.tool);
+        let by = Some(&approval.asked_by).filter(|by| !by.contains('/') && approval.call.tool != **by);
         let by = by.map_or_else(String::new, |by| format!(" ({})", name(by)));
         self.within(&mut shown, "│ ", &format!("{}{by}", name(&approval.reason)));
         shown
     }
 
     fn arguments(self, shown: &mut String, approval: &Approval, is_shown: impl Fn(&str) -> bool) {
-        for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_shown(arg)) {
+        for (arg, value) in approval.call.args.iter().filter(|(arg, _)| !is_shown(arg)) {
             let text = match value {
                 Value::String(text) => text.clone(),
                 value => value.to_string(),

@@ -11,8 +11,9 @@ fn what_a_call_is_about_is_kept_for_as_long_as_the_call_is_what_it_was() {
     let (call, standing) = (testing::call("read_file", json!({ "path": "a" })), Standing::default());
     let subject = Subject::new(&call, None, standing.clone()).map(Arc::new);
     rules.judge(&call.at.run, &call, standing.clone(), subject, Look::First);
-    let kept =
-        |call: &Call, standing: &Standing| rules.kept(&testing::call("x", json!({})).at.run, call, standing).is_some();
+    let kept = |call: &ToolCall, standing: &Standing| {
+        rules.kept(&testing::call("x", json!({})).at.run, call, standing).is_some()
+    };
     assert!(kept(&call, &standing));
     assert!(!kept(&call, &Standing { shell: Some("/tmp".to_owned()), ..standing.clone() }), "from another folder");
     assert!(!kept(&testing::call("read_file", json!({ "path": "b" })), &standing), "other arguments");
@@ -25,7 +26,7 @@ fn what_a_call_is_about_is_kept_for_as_long_as_the_call_is_what_it_was() {
 fn a_call_that_cannot_be_kept_in_mind_is_refused_until_another_has_ended() {
     let rules = Rules::default();
     let asked = testing::call("read_file", json!({ "path": "a" }));
-    let call = |number: usize| Call { call_id: number.to_string().into(), ..asked.call.clone() };
+    let call = |number: usize| ToolCall { id: number.to_string().into(), ..asked.call.clone() };
     let judged = |number: usize| {
         let standing = rules.standing(&asked.at.run);
         let subject = Subject::new(&call(number), None, standing.clone()).map(Arc::new);

@@ -210,7 +210,7 @@ impl Asking<'_> {
         if let Some(editor) = self.editor {
             // The editor gets the terminal as it was before the question.
             open.attention = None;
-            let edited = editor.edit(&self.question.approval().args, open.desk.input.share()?).await;
+            let edited = editor.edit(&self.question.approval().call.args, open.desk.input.share()?).await;
             open.attention = open.desk.input.attend();
             return edited.map(Some);
         }

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 use vertebra::{
-    AgentBuilder, Approval, Approver, Clock, Decision, Entry, Journal, JournalError, Limits, Metadata, ModelId,
+    AgentBuilder, Approval, Approver, Clock, Decision, Entry, Journal, JournalError, Kind, Limits, Metadata, ModelId,
     RunEvent, prelude::*,
 };
 use vertebra_kit::{
@@ -267,7 +267,7 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
     let call = |at: &vertebra::At, id: &str| format!("{}/{id}", at.run.run_id);
     let told = trace.clone();
     builder.guard(BeforeToolUse, async move |cx| {
-        let (call, args) = (call(&cx.at, &cx.call_id), cx.args.clone());
+        let (call, args) = (call(&cx.at, &cx.call.id), cx.args.clone());
         if args.to_value().to_string().contains("canary") {
             told.add(Event::Denied { call, args });
             return deny("no canaries");
@@ -277,7 +277,7 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
     });
     let told = trace.clone();
     builder.guard(BeforeToolUse.tool(denied), async move |cx| {
-        told.add(Event::Denied { call: call(&cx.at, &cx.call_id), args: cx.args.clone() });
+        told.add(Event::Denied { call: call(&cx.at, &cx.call.id), args: cx.args.clone() });
         deny("not this tool")
     });
     let told = trace.clone();
@@ -291,12 +291,12 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
     });
     let told = trace.clone();
     builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
-        told.add(Event::Before { call: call(&cx.at, &cx.call_id) });
+        told.add(Event::Before { call: call(&cx.at, &cx.call.id) });
         proceed()
     });
     let told = trace.clone();
     builder.on(AfterToolUse.priority(i32::MIN), async move |cx| {
-        told.add(Event::After { call: call(&cx.at, &cx.call_id) });
+        told.add(Event::After { call: call(&cx.at, &cx.call.id) });
         proceed()
     });
     let told = trace.clone();

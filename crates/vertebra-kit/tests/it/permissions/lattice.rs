@@ -1,6 +1,7 @@
 //! Deny is stronger than ask, ask than allow, whoever says it, and nothing that is added makes them weaker.
 
 use proptest::prelude::*;
+use vertebra::Kind;
 use vertebra_kit::permissions::{Effect, Permissions, RuleTexts};
 
 use super::*;

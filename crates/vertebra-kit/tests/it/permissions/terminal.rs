@@ -481,10 +481,8 @@ async fn no_argument_leaves_the_margin_of_a_question() {
     let args = Args::try_from(json!({"command": long, "lines": "one\ntwo"})).expect("an object");
     let approval = vertebra::Approval {
         at: vertebra::testing::at(vertebra::PermissionRequest),
-        call_id: "1".into(),
-        tool: "bash".into(),
         digest: args.digest(),
-        args,
+        call: vertebra::ToolCall::new("1", "bash", args),
         reason: "no rule".to_owned(),
         asked_by: "permissions/rules".into(),
         preview: None,

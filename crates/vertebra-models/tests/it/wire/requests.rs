@@ -163,10 +163,8 @@ async fn an_answer_of_a_schema_is_asked_for_in_the_providers_way() {
 #[tokio::test]
 async fn calls_and_results_that_lost_each_other_are_still_taken() {
     let call = |id: &str, malformed: Option<&str>| ToolCall {
-        id: id.into(),
-        tool: "read".into(),
-        args: vertebra::Args::default(),
         malformed: malformed.map(str::to_owned),
+        ..ToolCall::new(id, "read", vertebra::Args::default())
     };
     let asked = |calls| Message::Assistant { text: String::new(), reasoning: String::new(), calls, carry: None };
     let mut messages = Messages::default();

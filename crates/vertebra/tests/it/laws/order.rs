@@ -36,7 +36,7 @@ fn disorder(lines: &[Entry]) -> Option<String> {
             }
             What::ToolEnded { key, .. } => drop(open.remove(&**key)),
             What::Asked { approval, .. } if open.values().any(|other| changes(other)) => {
-                return Some(format!("somebody was asked about {} beside {open:?}", approval.call_id));
+                return Some(format!("somebody was asked about {} beside {open:?}", approval.call.id));
             }
             // A process that is gone left its calls as they were.
             What::SessionResumed { .. } => at_work.clear(),

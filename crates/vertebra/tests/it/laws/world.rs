@@ -275,12 +275,12 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
     });
     let told = trace.clone();
     builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
-        told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call_id) });
+        told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call.id) });
         proceed()
     });
     let told = trace.clone();
     builder.on(AfterToolUse.priority(i32::MIN), async move |cx| {
-        let call = format!("{}/{}", cx.at.run.run_id, cx.call_id);
+        let call = format!("{}/{}", cx.at.run.run_id, cx.call.id);
         told.add(Event::After { call, status: cx.result.status });
         proceed()
     });
