@@ -95,7 +95,7 @@ fn commands(event: &HostEvent) -> Option<String> {
     let happened = &event.happened;
     let call = match happened.point {
         "BeforeToolUse" => happened.typed::<BeforeToolUse>().ok()?.call,
-        _ => happened.typed::<PermissionRequest>().ok()?.call,
+        _ => happened.typed::<PermissionRequest>().ok()?.asked.call,
     };
     let lines: Vec<String> = call.command_lines().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use vertebra::{Call, RunInfo};
+use vertebra::{RunInfo, ToolCall};
 
 use super::subject::{Standing, Subject};
 
@@ -27,22 +27,22 @@ struct Known {
 }
 
 impl Analysed {
-    pub(super) fn put(&self, run: &RunInfo, call: &Call, standing: Standing, subject: Arc<Subject>) {
+    pub(super) fn put(&self, run: &RunInfo, call: &ToolCall, standing: Standing, subject: Arc<Subject>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_WAITING {
             known.clear();
         }
-        let key = (run.run_id.clone(), call.call_id.clone());
+        let key = (run.run_id.clone(), call.id.clone());
         known.insert(key, Known { digest: call.args.digest(), standing, subject });
     }
 
     /// Takes the analysis of a call, if it is about this very call, made in these folders and by the same rules.
-    pub(super) fn take(&self, run: &RunInfo, call: &Call, standing: &Standing) -> Option<Arc<Subject>> {
-        let key = (run.run_id.clone(), call.call_id.clone());
+    pub(super) fn take(&self, run: &RunInfo, call: &ToolCall, standing: &Standing) -> Option<Arc<Subject>> {
+        let key = (run.run_id.clone(), call.id.clone());
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)?;
         let is_same = known.digest == call.args.digest()
             && known.standing == *standing
-            && known.subject.names.first() == Some(&call.tool);
+            && known.subject.names.first().is_some_and(|name| call.tool == **name);
         is_same.then_some(known.subject)
     }
 }
@@ -62,7 +62,7 @@ mod tests {
             let subject = Subject::new(&call, None, standing.clone()).expect("a subject");
             analysed.put(&call.at.run, &call, standing.clone(), Arc::new(subject));
         };
-        let take = |call: &Call, standing: &Standing| {
+        let take = |call: &ToolCall, standing: &Standing| {
             analysed.take(&testing::call("x", json!({})).at.run, call, standing).is_some()
         };
         put();

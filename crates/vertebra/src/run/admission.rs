@@ -239,7 +239,7 @@ async fn ask_person(run: &Run, approval: Approval) -> Result<Answer, Interrupted
         Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            let message = format!("`{}` waits for approval: {}", approval.tool, approval.reason);
+            let message = format!("`{}` waits for approval: {}", approval.call.tool, approval.reason);
             return Err(run.control().wait_for(APPROVER, message));
         }
     })
