@@ -286,6 +286,7 @@ pub struct ToolAsked {
 
 impl ToolAsked {
     /// The same call at a later event.
+    #[must_use]
     pub fn later(&self, at: At) -> Self {
         let Self { at: _, call, time_limit, recent_tools } = self;
         Self { at, call: call.clone(), time_limit: *time_limit, recent_tools: recent_tools.clone() }

@@ -96,38 +96,41 @@ impl Stage {
     /// Its hooks begin, or have changed its arguments.
     fn decide(&mut self, asked: ToolAsked) -> Result<(), RunError> {
         self.advance("be decided about", |from| match from {
-            Self::Running { .. } => Err(from),
-            _ => Ok(Self::Deciding { asked }),
+            Self::Running { .. } => (from, false),
+            _ => (Self::Deciding { asked }, true),
         })
     }
 
     /// Its tool begins.
     fn start(&mut self, work: Work) -> Result<(), RunError> {
         self.advance("start", |from| match from {
-            Self::Deciding { asked } => Ok(Self::Running { asked, work }),
-            _ => Err(from),
+            Self::Deciding { asked } => (Self::Running { asked, work }, true),
+            _ => (from, false),
         })
     }
 
     /// It has a result.
     fn end(&mut self) -> Result<(), RunError> {
         self.advance("end", |from| match from {
-            Self::Deciding { asked } | Self::Running { asked, .. } | Self::Ended { asked } => Ok(Self::Ended { asked }),
-            Self::Requested | Self::Closed => Err(from),
+            Self::Deciding { asked } | Self::Running { asked, .. } | Self::Ended { asked } => {
+                (Self::Ended { asked }, true)
+            }
+            Self::Requested | Self::Closed => (from, false),
         })
     }
 
     /// The hooks after it begin.
     fn close(&mut self) -> Result<(), RunError> {
-        self.advance("be closed", |from| if matches!(from, Self::Ended { .. }) { Ok(Self::Closed) } else { Err(from) })
+        self.advance("be closed", |from| match from {
+            Self::Ended { .. } => (Self::Closed, true),
+            _ => (from, false),
+        })
     }
 
-    /// Takes the call to another stage. A step that cannot be taken from here is an error, and the stage stays.
-    fn advance(&mut self, step: &str, to: impl FnOnce(Self) -> Result<Self, Self>) -> Result<(), RunError> {
-        let (stage, legal) = match to(std::mem::replace(self, Self::Closed)) {
-            Ok(stage) => (stage, true),
-            Err(stage) => (stage, false),
-        };
+    /// Takes the call to another stage. A step that cannot be taken from here is an error, and the stage stays. `to` returns
+    /// the stage and whether the step is legal.
+    fn advance(&mut self, step: &str, to: impl FnOnce(Self) -> (Self, bool)) -> Result<(), RunError> {
+        let (stage, legal) = to(std::mem::replace(self, Self::Closed));
         *self = stage;
         if legal {
             return Ok(());

@@ -67,7 +67,7 @@ const HANGING: &[Hanging] = &[
         let mut builder = agent(&Script::new());
         builder.watch(BeforeStep, async move |_| {
             here.notify_one();
-            pending::<()>().await
+            pending::<()>().await;
         });
         builder
     }),

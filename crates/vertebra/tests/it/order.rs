@@ -170,6 +170,7 @@ async fn an_approved_call_starts_before_the_next_question_is_answered() {
 
 /// Says yes to the second question once the tool of the first call has been heard.
 struct Listening {
+    log: Log,
     asked: Arc<Notify>,
     heard: Arc<Notify>,
 }
@@ -179,6 +180,7 @@ impl Approver for Listening {
         if approval.call.args.get("n") == Some(&2.into()) {
             self.asked.notify_one();
             self.heard.notified().await;
+            self.log.add("yes, after the tool was heard");
         }
         approval.approve()
     }
@@ -186,24 +188,24 @@ impl Approver for Listening {
 
 #[tokio::test]
 async fn a_tool_at_work_reaches_hooks_while_a_person_is_asked_about_the_next_call() {
-    let (asked, heard) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (log, asked, heard) = (Log::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let script = Script::new().calls([("look", r#"{"n": 1}"#), ("look", r#"{"n": 2}"#)]).say("done");
     let told = story(&script, |b| {
-        let waits = asked.clone();
+        let question = asked.clone();
         let look = tool("look", "tells of its progress", async move |input: Value, run: Invocation| {
             if input["n"] == 1 {
-                waits.notified().await;
+                question.notified().await;
                 run.notify("progress", "half way").await?;
             }
             Ok("ok")
         });
         b.tool(look.with(ToolSpec::read_only));
-        b.approver(Listening { asked: asked.clone(), heard: heard.clone() });
+        b.approver(Listening { log: log.clone(), asked: asked.clone(), heard: heard.clone() });
         b.on(BeforeToolUse, async |_| ask("is it wise?"));
-        let hears = heard.clone();
+        let told_of = heard.clone();
         b.on(Notification, async move |cx| {
             if cx.kind == "progress" {
-                hears.notify_one();
+                told_of.notify_one();
             }
             proceed()
         });
@@ -211,6 +213,7 @@ async fn a_tool_at_work_reaches_hooks_while_a_person_is_asked_about_the_next_cal
     // If the question held the state, the tool would wait for the answer, and the answer for the tool.
     let told = tokio::time::timeout(secs(20), told).await.expect("the tool was heard");
     assert_eq!(told.last().map(String::as_str), Some(FINISHED));
+    log.check(&["yes, after the tool was heard"]);
 }
 
 #[tokio::test]
