@@ -16,7 +16,7 @@ use crate::{
     detached::Queue,
     hook::Closure,
     pattern::Compile,
-    table::{Body, Entry, in_hook},
+    table::{Body, Entry},
 };
 
 /// A hook ready to take effect: what is known of it, its code, and how to compile the table it stands in.
@@ -183,8 +183,8 @@ impl HookSet {
             ..blank(P::NAME, role, on_failure, Some(HookInfo::DEFAULT_TIMEOUT))
         };
         self.push(info, TypeId::of::<P>(), at, move |info, when| {
-            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, when)).transpose();
-            let matcher = compiled.map_err(|bad| in_hook(&info.name, bad))?;
+            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, P::ATTRIBUTES, when)).transpose();
+            let matcher = compiled.map_err(|bad| bad.of(&info.name, P::NAME))?;
             let queue = match &body {
                 Body::Watch(_, queue) => Some(queue.clone()),
                 Body::Hook(_) | Body::Guard(_) => None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{CarriesCall, Matcher, Point, Test};
+use crate::{Matcher, Point, Test};
 
 /// A point, or a point with a matcher.
 pub trait Site: Sized {
@@ -13,7 +13,7 @@ pub trait Site: Sized {
     fn into_matching(self) -> Matching<Self::Point>;
 }
 
-/// A point narrowed by a matcher. Made by [`Match`] and [`MatchCall`]: `BeforeToolUse.tool("bash").session("s-1")`.
+/// A point narrowed by a matcher. Made by [`Match`]: `Deploying.matching(Matcher::attribute("service", "api"))`.
 pub struct Matching<P: Point> {
     pub(crate) matcher: Option<Matcher>,
     pub(crate) condition: Option<Condition<P>>,
@@ -50,24 +50,9 @@ impl<P: Point> Matching<P> {
 
 /// Narrows any point. All that is given has to hold.
 pub trait Match: Site {
-    /// By any matcher, such as [`Matcher::Any`] or [`Matcher::Not`].
+    /// By any matcher: on an attribute, or combined with [`Matcher::Any`] or [`Matcher::Not`].
     fn matching(self, matcher: Matcher) -> Matching<Self::Point> {
         self.into_matching().and(matcher)
-    }
-
-    /// Only in this session.
-    fn session(self, id: impl Into<String>) -> Matching<Self::Point> {
-        self.matching(Matcher::Session(id.into()))
-    }
-
-    /// Only for the agent of this name.
-    fn agent(self, name: impl Into<String>) -> Matching<Self::Point> {
-        self.matching(Matcher::Agent(name.into()))
-    }
-
-    /// Only at steps of this kind.
-    fn step(self, kind: impl Into<String>) -> Matching<Self::Point> {
-        self.matching(Matcher::Step(kind.into()))
     }
 
     /// Only if this metadata key passes the test.
@@ -91,43 +76,3 @@ pub trait Match: Site {
 }
 
 impl<S: Site> Match for S {}
-
-/// Narrows a point that carries a call.
-///
-/// The bound stands on each method and not on the trait, so that the compiler says that a point carries no call instead
-/// of not finding the method.
-pub trait MatchCall: Site {
-    /// Only calls of these tools: `bash`, `edit|write`, `read_*`, `/mcp__.+/`. See [`Matcher::Tool`].
-    fn tool(self, pattern: impl Into<String>) -> Matching<Self::Point>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Tool(pattern.into()))
-    }
-
-    /// Only calls that mention a path like this. See [`Matcher::Path`].
-    fn path(self, glob: impl Into<String>) -> Matching<Self::Point>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Path(glob.into()))
-    }
-
-    /// Only calls that would run a command like this. See [`Matcher::Command`].
-    fn command(self, regex: impl Into<String>) -> Matching<Self::Point>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Command(regex.into()))
-    }
-
-    /// Only calls with such an argument. See [`Matcher::Args`].
-    fn arg(self, pointer: impl Into<String>, is: Test) -> Matching<Self::Point>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Args { at: pointer.into(), is })
-    }
-}
-
-impl<S: Site> MatchCall for S {}

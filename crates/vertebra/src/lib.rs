@@ -69,8 +69,10 @@ pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use model::delta::{DeltaReader, Deltas, Halted};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
+pub use points::attributes::{ATTRIBUTES, attribute};
 pub use points::events::{CallInSight, Channel, Purpose, StepKind};
 pub use points::head::{At, RunInfo};
+pub use points::matching::MatchAttribute;
 pub use points::table::*;
 pub use run::control::RetryNotice;
 pub use run::decision::{Stop, StopReason};
@@ -98,13 +100,12 @@ pub use vertebra_hooks::*;
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Kind, Lasting, Match, MatchCall, Matcher,
-        Point, Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace,
-        retry, skip, stop,
+        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Kind, Lasting, Match, Matcher, Point, Seen,
+        State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip, stop,
     };
 
     pub use crate::{
-        Agent, AgentState, Args, Capability, Invocation, Kit, Message, Model, Tool, ToolError, ToolOutput, ToolResult,
-        points::table::*, tool,
+        Agent, AgentState, Args, Capability, Invocation, Kit, MatchAttribute, Message, Model, Tool, ToolError,
+        ToolOutput, ToolResult, points::table::*, tool,
     };
 }

@@ -35,7 +35,7 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Matcher, Model, ModelError, ModelId, Name, POINTS,
+    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Model, ModelError, ModelId, Name, POINTS,
     PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
@@ -165,7 +165,7 @@ impl Policy {
         }
         for hook in hooks.iter_mut().filter(|hook| only.is_some() && needed(hook)) {
             let matcher = hook.settings.stand.matcher.as_ref();
-            let relative = matcher.filter(|matcher| inside::any(matcher, inside::is_relative_path));
+            let relative = matcher.filter(|matcher| matcher.contains(&inside::is_relative_path));
             if let Some(matcher) = relative.map(|matcher| inside::also_from(&services.folder, matcher)) {
                 Arc::make_mut(&mut hook.settings).stand.matcher = Some(matcher);
             }
@@ -263,8 +263,8 @@ impl PolicyHook {
 
     /// Whether it asks what a command would run.
     fn is_about_commands(&self) -> bool {
-        let is_it = |matcher: &Matcher| matches!(matcher, Matcher::Command(_));
-        self.settings.stand.matcher.as_ref().is_some_and(|matcher| inside::any(matcher, is_it))
+        let matcher = self.settings.stand.matcher.as_ref();
+        matcher.is_some_and(|matcher| !matcher.patterns_for("command").is_empty())
     }
 
     fn in_force_as(&self, name: &str) -> bool {
@@ -300,6 +300,7 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
         RegisterError::UnknownName { hook, .. }
         | RegisterError::AcrossRoles { hook, .. }
         | RegisterError::Pattern { hook, .. }
+        | RegisterError::NoAttribute { hook, .. }
         | RegisterError::GuardFailsOpen { hook }
         | RegisterError::GuardNotInherited { hook }
         | RegisterError::WithoutEffect { hook, .. }

@@ -16,17 +16,6 @@ pub enum Open {
     Fields(&'static [&'static str]),
 }
 
-/// What events of a point are about, and so what can be matched there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
-    /// Neither a call nor a step.
-    Neither,
-    /// A call: its tool, paths, command and arguments are known.
-    Call,
-    /// A step that has ended: its kind is known.
-    Step,
-}
-
 /// A point that something outside can stand at: all of them.
 pub trait Outside: Point<State = AgentState> {
     /// What an answer may change.
@@ -34,9 +23,6 @@ pub trait Outside: Point<State = AgentState> {
 
     /// Whether a guard can stand here.
     const DECIDES: bool;
-
-    /// What its events are about.
-    const ABOUT: About;
 
     /// Puts this in place of what is open: of arguments all of them, of fields those that are named.
     fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError>;
@@ -109,12 +95,11 @@ pub fn deliver_context(state: &mut AgentState, from: &str) {
 }
 
 macro_rules! outside {
-    ($($point:ident { $open:ident $(($fields:expr))?, $context:ident, $role:ident $(, $about:ident)? })*) => {
+    ($($point:ident { $open:ident $(($fields:expr))?, $context:ident, $role:ident })*) => {
         $(
             impl Outside for vertebra::$point {
                 const OPEN: Open = Open::$open $(($fields))?;
                 const DECIDES: bool = outside!(@decides $role);
-                const ABOUT: About = outside!(@about $($about)?);
 
                 fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError> {
                     outside!(@replace $open cx, with)
@@ -185,8 +170,6 @@ macro_rules! outside {
         $cx.prompt.push_str(&$text);
     }};
     (@later $cx:ident, $text:ident) => { later_context($cx.state_mut(), $text) };
-    (@about) => { About::Neither };
-    (@about $about:ident) => { About::$about };
     (@decides guard) => { true };
     (@decides none) => { false };
     (@attach guard $point:ident, $set:ident, $matcher:ident, $guard:ident) => {{
@@ -213,12 +196,12 @@ outside! {
     BeforeInference { Fields(REQUEST), later, guard }
     InferenceDelta { Fields(&["text"]), later, guard }
     AfterInference { Fields(&["response"]), later, guard }
-    BeforeToolUse { Args, later, guard, Call }
-    PermissionRequest { Nothing, later, guard, Call }
-    AfterToolUse { Fields(&["result"]), later, guard, Call }
-    ToolUseFailed { Nothing, later, guard, Call }
-    AfterStep { Nothing, later, guard, Step }
-    ShouldContinue { Nothing, later, guard, Step }
+    BeforeToolUse { Args, later, guard }
+    PermissionRequest { Nothing, later, guard }
+    AfterToolUse { Fields(&["result"]), later, guard }
+    ToolUseFailed { Nothing, later, guard }
+    AfterStep { Nothing, later, guard }
+    ShouldContinue { Nothing, later, guard }
     OnError { Nothing, later, guard }
     ExecutionEnd { Nothing, later, none }
     SessionEnd { Nothing, later, none }

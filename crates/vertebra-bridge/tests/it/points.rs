@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf};
 
 use serde_json::{Map, Value, json};
 use vertebra::{Kind, POINT_ALIASES, POINTS, ToolResult, Verdict as _};
-use vertebra_bridge::wire::{About, Happened, Open, Outside, Reply, Visit, at_point};
+use vertebra_bridge::wire::{Happened, Open, Outside, Reply, Visit, at_point};
 
 #[test]
 fn the_list_of_points_for_other_languages_says_what_the_types_say() {
@@ -35,11 +35,8 @@ impl Visit for Describe {
             Open::Args => json!("args"),
             Open::Fields(fields) => json!(fields),
         };
-        let about = match P::ABOUT {
-            About::Neither => Value::Null,
-            About::Call => "call".into(),
-            About::Step => "step".into(),
-        };
+        let has = |key| P::ATTRIBUTES.iter().any(|attribute| attribute.key == key);
+        let about = if has("tool") { Some("call") } else { has("step").then_some("step") };
         let kinds = || [Kind::Proceed, Kind::Skip].iter().chain(P::Verdict::POWERS);
         let answers: Vec<Value> = kinds().map(|kind| answer::<P>(*kind)).collect();
         let event = Happened::at(P::NAME, &telling(P::NAME)).unwrap_or_else(|error| panic!("{}: {error}", P::NAME));

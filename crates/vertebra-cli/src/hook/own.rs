@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
+use vertebra::{BeforeToolUse, PermissionRequest};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,

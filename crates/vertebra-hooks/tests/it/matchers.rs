@@ -1,9 +1,9 @@
 //! Matchers: every field, alone and combined.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookSet, Match, MatchCall, Matcher, Matching, Site, Test, proceed};
+use vertebra_hooks::{Attach, HookSet, Match, Matcher, Matching, Site, Test, proceed};
 
-use crate::world::{Call, Calling, Desk, call, fire_at, hooks};
+use crate::world::{Call, Calling, Desk, MatchCall, call, fire_at, hooks};
 
 /// Whether a hook, a guard and a watch with this matcher run on the call. All three agree, with each other and with
 /// what `explain` says.
@@ -173,7 +173,7 @@ async fn metadata_and_arguments_are_tested_for_being_there_being_equal_and_readi
 
 #[tokio::test]
 async fn matchers_combine_by_all_any_and_not() {
-    let (yes, no) = (Matcher::Tool("t".into()), Matcher::Command("x".into()));
+    let (yes, no) = (Matcher::attribute("tool", "t"), Matcher::attribute("command", "x"));
     let cases = [
         (Calling.matching(Matcher::All(vec![])), true),
         (Calling.matching(Matcher::Any(vec![])), false),

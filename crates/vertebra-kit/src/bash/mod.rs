@@ -46,7 +46,7 @@ use std::{
     time::Duration,
 };
 
-use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd, SessionStart};
+use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchAttribute as _, Reach, SessionEnd, SessionStart};
 
 use background::{Background, BackgroundTool};
 pub use environment::{Environment, PASSED, VARIABLES};

@@ -9,7 +9,7 @@ pub use review::{Case, Critic, Review};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use vertebra::{
-    Answer, Attach, Capability, ContinueCx, ExecutionStart, Hook, HookError, Kit, Lasting, Match, Reach,
+    Answer, Attach, Capability, ContinueCx, ExecutionStart, Hook, HookError, Kit, Lasting, MatchAttribute, Reach,
     ShouldContinue, StepKind, go_on, proceed, stop,
 };
 

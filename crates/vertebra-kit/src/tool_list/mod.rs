@@ -5,7 +5,7 @@ mod command;
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::{Event, events::ToolAsked};
+use vertebra::events::ToolAsked;
 
 use crate::{
     front_matter::Words,

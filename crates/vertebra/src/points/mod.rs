@@ -3,4 +3,5 @@
 pub(crate) mod attributes;
 pub mod events;
 pub(crate) mod head;
+pub(crate) mod matching;
 pub(crate) mod table;

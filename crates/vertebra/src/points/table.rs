@@ -1,9 +1,10 @@
 //! The skeleton: every point of an agent's life, in the order of that life.
 
-use vertebra_hooks::{Cx, Operation, Point, PointCode, verdict};
+use vertebra_hooks::{Attribute, Cx, HasAttribute, Operation, Point, PointCode, verdict};
 
 use crate::{
     AgentState, Interrupted, Response, RunReport, StepReport, ToolResult,
+    points::attributes::attribute,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
         Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
@@ -61,7 +62,10 @@ verdict! {
 }
 
 macro_rules! points {
-    ($($(#[$doc:meta])* $point:ident($name:literal): $event:ty => $verdict:ty, $cx:ident;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $point:ident($name:literal): $event:ty => $verdict:ty, $cx:ident, [$($attribute:ident),*];
+    )*) => {
         $(
             $(#[$doc])*
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +76,7 @@ macro_rules! points {
                 type Event = $event;
                 type State = AgentState;
                 type Verdict = $verdict;
+                const ATTRIBUTES: &'static [Attribute] = &[$(attribute::$attribute::ATTRIBUTE),*];
 
                 // A plain function, so that the code of each point is compiled in this crate and nowhere else.
                 #[inline(never)]
@@ -79,6 +84,8 @@ macro_rules! points {
                     PointCode::compiled_here()
                 }
             }
+
+            $(impl HasAttribute<attribute::$attribute> for $point {})*
 
             #[doc = concat!("What a hook at [`", stringify!($point), "`] is given.")]
             pub type $cx<'a> = Cx<'a, $point>;
@@ -91,47 +98,47 @@ macro_rules! points {
 
 points! {
     /// A session begins.
-    SessionStart("SessionStart"): SessionStarted => Noted, SessionStartCx;
+    SessionStart("SessionStart"): SessionStarted => Noted, SessionStartCx, [session, agent];
     /// A prompt has come in: rewrite it, add context, or refuse it.
-    PromptSubmit("PromptSubmit"): PromptSubmitted => Refusable, PromptCx;
+    PromptSubmit("PromptSubmit"): PromptSubmitted => Refusable, PromptCx, [session, agent];
     /// A run begins.
-    ExecutionStart("ExecutionStart"): ExecutionStarted => Stoppable, ExecutionStartCx;
+    ExecutionStart("ExecutionStart"): ExecutionStarted => Stoppable, ExecutionStartCx, [session, agent];
     /// A step is about to begin.
-    BeforeStep("BeforeStep"): StepStarted => Stoppable, StepStartCx;
+    BeforeStep("BeforeStep"): StepStarted => Stoppable, StepStartCx, [session, agent];
     /// A model is about to be asked: change the request, answer in its place, wait, refuse.
-    BeforeInference("BeforeInference"): InferenceAsked => InferenceVerdict, InferenceCx;
+    BeforeInference("BeforeInference"): InferenceAsked => InferenceVerdict, InferenceCx, [session, agent];
     /// A piece of the answer has come in: rewrite it, hold it back, end the stream.
-    InferenceDelta("InferenceDelta"): DeltaArrived => DeltaVerdict, DeltaCx;
+    InferenceDelta("InferenceDelta"): DeltaArrived => DeltaVerdict, DeltaCx, [session, agent];
     /// A model has answered: change the answer, ask again.
-    AfterInference("AfterInference"): Inferred => RepeatVerdict, ResponseCx;
+    AfterInference("AfterInference"): Inferred => RepeatVerdict, ResponseCx, [session, agent];
     /// A tool is about to be used: change the arguments, allow, ask, refuse, answer in its place, wait.
-    BeforeToolUse("BeforeToolUse"): ToolAsked => ToolVerdict, ToolCx;
+    BeforeToolUse("BeforeToolUse"): ToolAsked => ToolVerdict, ToolCx, [tool, path, command, args, session, agent];
     /// Somebody asked about a call: answer before a person has to.
-    PermissionRequest("PermissionRequest"): PermissionAsked => PermissionVerdict, PermissionCx;
+    PermissionRequest("PermissionRequest"): PermissionAsked => PermissionVerdict, PermissionCx, [tool, path, command, args, session, agent];
     /// A tool call has ended, done, failed or blocked; fires once for every call.
-    AfterToolUse("AfterToolUse"): ToolUsed => RepeatVerdict, ToolUsedCx;
+    AfterToolUse("AfterToolUse"): ToolUsed => RepeatVerdict, ToolUsedCx, [tool, path, command, args, session, agent];
     /// A tool has failed: make it good, try again. [`AfterToolUse`] follows.
-    ToolUseFailed("ToolUseFailed"): ToolFailed => FailureVerdict, ToolFailedCx;
+    ToolUseFailed("ToolUseFailed"): ToolFailed => FailureVerdict, ToolFailedCx, [tool, path, command, args, session, agent];
     /// A step has ended.
-    AfterStep("AfterStep"): StepEnded => ContinueVerdict, StepEndCx;
+    AfterStep("AfterStep"): StepEnded => ContinueVerdict, StepEndCx, [session, agent, step];
     /// The run is about to end or to go on.
-    ShouldContinue("ShouldContinue"): Continuing => ContinueVerdict, ContinueCx;
+    ShouldContinue("ShouldContinue"): Continuing => ContinueVerdict, ContinueCx, [session, agent, step];
     /// Something failed outside a tool.
-    OnError("OnError"): Failed => ErrorVerdict, ErrorCx;
+    OnError("OnError"): Failed => ErrorVerdict, ErrorCx, [session, agent];
     /// The run has ended; fires once, whatever happened.
-    ExecutionEnd("ExecutionEnd"): ExecutionEnded => Noted, ExecutionEndCx;
+    ExecutionEnd("ExecutionEnd"): ExecutionEnded => Noted, ExecutionEndCx, [session, agent];
     /// The session ends; fires once, whatever happened.
-    SessionEnd("SessionEnd"): SessionEnded => Noted, SessionEndCx;
+    SessionEnd("SessionEnd"): SessionEnded => Noted, SessionEndCx, [session, agent];
     /// A child agent is about to begin.
-    SubagentStart("SubagentStart"): SubagentStarted => Refusable, SubagentStartCx;
+    SubagentStart("SubagentStart"): SubagentStarted => Refusable, SubagentStartCx, [session, agent];
     /// A child agent has ended: change what the parent reads, or make it go on.
-    SubagentStop("SubagentStop"): SubagentStopped => SubagentVerdict, SubagentStopCx;
+    SubagentStop("SubagentStop"): SubagentStopped => SubagentVerdict, SubagentStopCx, [session, agent];
     /// The conversation is about to be made shorter.
-    BeforeCompact("BeforeCompact"): Compacting => Refusable, CompactCx;
+    BeforeCompact("BeforeCompact"): Compacting => Refusable, CompactCx, [session, agent];
     /// The conversation has been made shorter.
-    AfterCompact("AfterCompact"): Compacting => Noted, CompactedCx;
+    AfterCompact("AfterCompact"): Compacting => Noted, CompactedCx, [session, agent];
     /// Something a person may want to know.
-    Notification("Notification"): Notified => Noted, NotificationCx;
+    Notification("Notification"): Notified => Noted, NotificationCx, [session, agent];
 }
 
 macro_rules! operations {

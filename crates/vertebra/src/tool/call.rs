@@ -1,4 +1,4 @@
-//! A tool call as hooks see it, and the facts that matchers ask of it.
+//! A tool call as hooks see it, and what matchers test of it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -58,15 +58,16 @@ impl Call {
         paths::in_args(&self.args).map(move |path| paths::absolute(&folder, path))
     }
 
-    pub(crate) fn path_facts(&self, working_directory: &str) -> Vec<String> {
-        let mut facts = Vec::new();
+    /// Every path among the arguments as matchers test it: absolute, and relative to the working directory.
+    pub(crate) fn path_texts(&self, working_directory: &str) -> Vec<String> {
+        let mut texts = Vec::new();
         let folder = self.folder.as_deref().unwrap_or(working_directory);
         for path in paths::in_args(&self.args) {
             let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(folder, path));
-            facts.extend(paths::relative(working_directory, &path).map(str::to_owned));
-            facts.push(path);
+            texts.extend(paths::relative(working_directory, &path).map(str::to_owned));
+            texts.push(path);
         }
-        facts
+        texts
     }
 
     /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
@@ -78,6 +79,14 @@ impl Call {
     /// plain command is not listed: see [`shell::simple_commands`].
     pub fn simple_commands(&self) -> Vec<String> {
         self.listed().commands
+    }
+
+    /// Each simple command that the call would run, and each further text that it would run as a command: see
+    /// [`shell::further_commands`].
+    pub fn commands(&self) -> Vec<String> {
+        let mut commands = self.simple_commands();
+        commands.extend(shell::further_commands(self.command().unwrap_or_default(), &commands));
+        commands
     }
 
     fn listed(&self) -> Listed {

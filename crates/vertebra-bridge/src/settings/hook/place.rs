@@ -1,8 +1,8 @@
 //! What a hook can do at a point, taken from the types of the point.
 
-use vertebra::{Kind, POINTS, Verdict};
+use vertebra::{ATTRIBUTES, Attribute, Kind, POINTS, Verdict};
 
-use crate::wire::{About, EventError, Happened, Open, Outside, Reply, Visit, at_point};
+use crate::wire::{EventError, Happened, Open, Outside, Reply, Visit, at_point};
 
 /// What a hook can do at a point.
 #[derive(Debug, Clone, Copy)]
@@ -12,10 +12,8 @@ pub(super) struct Place {
     pub(super) open: Open,
     /// Whether guards can be registered here.
     pub(super) decides: bool,
-    /// Whether events carry a tool call, so that tools, paths, commands and arguments can be matched.
-    pub(super) call: bool,
-    /// Whether the kind of step is known.
-    pub(super) step: bool,
+    /// The attributes that can be matched.
+    pub(super) attributes: &'static [Attribute],
 }
 
 impl Place {
@@ -26,12 +24,17 @@ impl Place {
 
     /// A place where everything is possible, for the JSON schema.
     pub(super) const ANY: Self =
-        Self { point: "", powers: &[], open: Open::Nothing, decides: false, call: true, step: true };
+        Self { point: "", powers: &[], open: Open::Nothing, decides: false, attributes: ATTRIBUTES };
 
     /// Lists the points that fulfil a condition, for a hint.
     pub(super) fn all_that(holds: impl Fn(&Self) -> bool) -> String {
         let points = POINTS.iter().map(|point| Self::named(point)).filter(|place| holds(place));
         points.map(|place| place.point).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether events here have this attribute.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.attributes.iter().any(|attribute| attribute.key == key)
     }
 
     /// Checks that the changes in an answer are possible here.
@@ -46,8 +49,8 @@ impl Visit for Look {
     type Out = Place;
 
     fn at<P: Outside>(self, _: P) -> Place {
-        let (call, step) = (P::ABOUT == About::Call, P::ABOUT == About::Step);
-        Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, call, step }
+        let attributes = P::ATTRIBUTES;
+        Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, attributes }
     }
 }
 
@@ -79,23 +82,26 @@ mod tests {
 
     use super::*;
 
-    struct Facts;
+    /// The attributes that a sample event of a point answers for.
+    struct Answered;
 
-    impl Visit for Facts {
-        type Out = (bool, bool);
+    impl Visit for Answered {
+        type Out = Vec<&'static str>;
 
         fn at<P: Outside>(self, _: P) -> Self::Out {
             let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
             let event = event.expect("an event can be made of a name alone");
-            (event.tool().is_some(), event.step().is_some())
+            let keys = ATTRIBUTES.iter().map(|attribute| attribute.key);
+            keys.filter(|key| event.attribute(key).is_some()).collect()
         }
     }
 
     #[test]
-    fn a_point_can_match_exactly_the_attributes_its_events_carry() {
+    fn a_point_can_match_exactly_the_attributes_its_events_have() {
         for point in POINTS {
             let place = Place::named(point);
-            assert_eq!(at_point(point, Facts), Some((place.call, place.step)), "{point}");
+            let declared: Vec<&str> = place.attributes.iter().map(|attribute| attribute.key).collect();
+            assert_eq!(at_point(point, Answered), Some(declared), "{point}");
         }
     }
 }
