@@ -68,7 +68,7 @@ fn asked(run: &RunSettings) -> impl FnMut() -> Outcome<BeforeToolUse> + use<> {
     let services = Services { folder: "/".into(), variables: BTreeMap::new(), ..Services::default() };
     let handler = build(run, &services).expect("a handler");
     let mut set = HookSet::new();
-    set.add_guard(BeforeToolUse, External::new(Arc::clone(&handler), Duration::from_secs(30))).named("outside");
+    set.add_guard(BeforeToolUse.named("outside"), External::new(Arc::clone(&handler), Duration::from_secs(30)));
     let hooks = Hooks::new(set).expect("one hook");
     let mut event = call("bash", json!({ "command": "git push" }));
     let mut state = AgentState::default();

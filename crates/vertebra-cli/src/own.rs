@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, ask, deny, proceed};
+use vertebra::{Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, ask, deny, proceed};
 use vertebra_bridge::trust::words;
 use vertebra_kit::bash::{
     CWD,
@@ -355,7 +355,7 @@ pub(crate) struct OwnCommands {
 impl Capability for OwnCommands {
     fn install(self, kit: &mut Kit) {
         let ground = Arc::new(self.ground);
-        kit.guard(BeforeToolUse, async move |cx| {
+        kit.guard(BeforeToolUse.named("own/commands"), async move |cx| {
             let Some(command) = cx.command().map(str::to_owned) else { return proceed() };
             let mut ground = (*ground).clone();
             if let Ok(Some(here)) = cx.state().metadata().read(CWD) {
@@ -367,8 +367,7 @@ impl Capability for OwnCommands {
                 Some((Decision::Ask | Decision::Allow, why)) => ask(why),
                 None => proceed(),
             }
-        })
-        .named("own/commands");
+        });
     }
 }
 

@@ -108,7 +108,7 @@ pub enum RegisterError {
         nearest: Option<Name>,
     },
     /// The constraints contradict each other.
-    #[error("these hooks at {point} each have to run before the next: {}", .names.join(" → "))]
+    #[error("the hooks at {point} cannot be ordered, because each has to run before the next: {}; remove one of these constraints", .names.join(" → "))]
     Cycle {
         /// The point.
         point: &'static str,
@@ -124,6 +124,20 @@ pub enum RegisterError {
         constraint: &'static str,
         /// The other hook.
         other: Name,
+    },
+    /// A point has more hooks than its table can hold.
+    #[error(
+        "{point} cannot have {count} hooks, `{hook}` among them: the limit is {limit}; let one hook decide for several"
+    )]
+    TooMany {
+        /// The point.
+        point: &'static str,
+        /// The first hook beyond the limit.
+        hook: Name,
+        /// How many there would be.
+        count: usize,
+        /// How many there can be.
+        limit: usize,
     },
     /// A pattern does not parse.
     #[error("`{hook}` has an invalid {field} pattern `{pattern}`: {message}")]
@@ -150,40 +164,6 @@ pub enum RegisterError {
         nearest: Option<&'static str>,
         /// All attributes of the point.
         known: Vec<&'static str>,
-    },
-    /// A guard was told to fail otherwise than closed.
-    #[error("`{hook}` is a guard, and guards fail closed: use `on` for a hook that may fail open or ask")]
-    GuardFailsOpen {
-        /// The guard.
-        hook: Name,
-    },
-    /// A guard was told to leave children alone.
-    #[error("`{hook}` is a guard, and guards hold for children too: use `on` for a hook of this agent alone")]
-    GuardNotInherited {
-        /// The guard.
-        hook: Name,
-    },
-    /// An option was set that means nothing to a hook of this role.
-    #[error("{option} has no effect on `{hook}`, which is {} {role}", if matches!(.role, crate::Role::Around) { "an" } else { "a" })]
-    WithoutEffect {
-        /// The hook.
-        hook: Name,
-        /// Its role.
-        role: crate::Role,
-        /// The option.
-        option: &'static str,
-    },
-    /// Only a watch can be detached.
-    #[error("`{hook}` cannot be detached: only a watch, which decides nothing, may run behind the dispatch")]
-    NotDetachable {
-        /// The hook.
-        hook: Name,
-    },
-    /// An option was given before any hook.
-    #[error("`{option}` was called before any hook was added: it applies to the hook added last")]
-    NoHookYet {
-        /// The option.
-        option: &'static str,
     },
     /// No hook of this name is registered.
     #[error("no hook is named `{name}`{}", did_you_mean(.nearest.as_deref()))]

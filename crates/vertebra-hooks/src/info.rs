@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Matcher, RegisterError};
+use crate::Matcher;
 
 /// The name of a hook: what records, constraints and people call it.
 pub type Name = Arc<str>;
@@ -35,12 +35,13 @@ impl fmt::Display for Role {
 }
 
 /// For whom a hook holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// For those it was registered with.
     Own,
     /// For their children too.
+    #[default]
     Children,
 }
 
@@ -101,40 +102,21 @@ impl HookInfo {
     /// The timeout of a hook that asks for none.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
+    /// The number of hooks that one point can have.
+    pub const MAX_AT_POINT: usize = 0xFFFF;
+
+    /// The hooks that it has to run before or after, with the option that names them.
+    pub(crate) fn constraints(&self) -> impl Iterator<Item = (&'static str, &Name)> {
+        let before = self.before.iter().map(|name| ("before", name));
+        before.chain(self.after.iter().map(|name| ("after", name)))
+    }
+
+    pub(crate) fn has_constraints(&self) -> bool {
+        !self.before.is_empty() || !self.after.is_empty()
+    }
+
     /// Whether it, or the bundle it came in, is called this.
     pub(crate) fn goes_by(&self, name: &str) -> bool {
         *self.name == *name || self.bundle.as_deref() == Some(name)
-    }
-
-    /// An option that was set but that this role has no use for.
-    fn without_effect(&self) -> Option<&'static str> {
-        let usual = match self.role {
-            Role::Hook | Role::Guard => return None,
-            Role::Watch => FailurePolicy::Open,
-            Role::Around => FailurePolicy::Closed,
-        };
-        if self.max_retries > 0 {
-            return Some("max_retries");
-        }
-        if self.shadow {
-            return Some("shadow");
-        }
-        (self.on_failure != usual).then_some("a failure policy")
-    }
-
-    pub(crate) fn check(&self) -> Result<(), RegisterError> {
-        if self.role == Role::Guard && self.on_failure != FailurePolicy::Closed {
-            return Err(RegisterError::GuardFailsOpen { hook: self.name.clone() });
-        }
-        if let Some(option) = self.without_effect() {
-            return Err(RegisterError::WithoutEffect { hook: self.name.clone(), role: self.role, option });
-        }
-        if self.role == Role::Guard && self.reach == Reach::Own {
-            return Err(RegisterError::GuardNotInherited { hook: self.name.clone() });
-        }
-        if self.detached && self.role != Role::Watch {
-            return Err(RegisterError::NotDetachable { hook: self.name.clone() });
-        }
-        Ok(())
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use vertebra_hooks::{Attach, Bare, Event, HookSet, Hooks, Point, deny, proceed, verdict};
+//! use vertebra_hooks::{Attach, Bare, Event, HookOptions, HookSet, Hooks, Point, deny, proceed, verdict};
 //!
 //! #[derive(Clone, Serialize, Deserialize)]
 //! struct Door { visitor: String }
@@ -35,7 +35,7 @@
 //!     cx.visitor = cx.visitor.trim().to_lowercase();
 //!     proceed()
 //! });
-//! set.guard(AtTheDoor, async |cx| if cx.visitor == "wolf" { deny("no wolves") } else { proceed() }).named("doorman");
+//! set.guard(AtTheDoor.named("doorman"), async |cx| if cx.visitor == "wolf" { deny("no wolves") } else { proceed() });
 //! let hooks = Hooks::new(set)?;
 //!
 //! let outcome = hooks.fire(AtTheDoor, &mut Door { visitor: " Wolf ".into() }).await;
@@ -66,6 +66,8 @@ mod site;
 mod around;
 mod code;
 mod info;
+pub mod narrow;
+mod options;
 mod order;
 mod set;
 mod table;
@@ -73,6 +75,7 @@ mod table;
 mod change;
 mod detached;
 mod dispatch;
+mod layers;
 mod log;
 mod outcome;
 mod registry;
@@ -91,13 +94,14 @@ pub use info::{FailurePolicy, HookInfo, Name, Reach, Role};
 pub use log::RecordView;
 pub use matcher::{Matcher, Test};
 pub use notes::{Lasting, Notes};
+pub use options::{AroundOptions, HookOptions};
 pub use order::nearest;
 pub use outcome::{Outcome, Ruling};
 pub use point::{Bare, Event, Point, State};
 pub use record::{Ran, Record, Skipped, Trace};
 pub use registry::{Explanation, Hooks};
 pub use set::{Attach, HookSet};
-pub use site::{Match, Matching, Site};
+pub use site::{AroundRegistration, Match, OperationSite, Registration, Site};
 pub use verdict::{
     CanAllow, CanAsk, CanDeny, CanGoOn, CanHalt, CanHold, CanRecover, CanReplace, CanRetry, CanStop, Decides, Kind,
     Verdict, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip, stop,

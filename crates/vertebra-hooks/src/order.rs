@@ -1,13 +1,84 @@
 //! The order of hooks: constraints by name, then priority, then registration.
 
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use std::{
+    any::TypeId,
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+    sync::Arc,
+};
 
-use crate::{HookInfo, Name, RegisterError};
+use crate::{HookInfo, Name, RegisterError, Role, set::Registered};
+
+/// Checks that hooks fit into their tables and that all constraints between them can be met.
+pub(crate) fn check<'r>(hooks: impl IntoIterator<Item = &'r Registered>) -> Result<(), RegisterError> {
+    let mut by_point: HashMap<TypeId, Vec<&Arc<HookInfo>>> = HashMap::new();
+    for hook in hooks {
+        by_point.entry(hook.point).or_default().push(&hook.info);
+    }
+    by_point.into_values().try_for_each(|infos| check_point(&infos))
+}
+
+fn check_point(infos: &[&Arc<HookInfo>]) -> Result<(), RegisterError> {
+    if let Some(beyond) = infos.get(HookInfo::MAX_AT_POINT) {
+        let (point, hook) = (beyond.point, beyond.name.clone());
+        return Err(RegisterError::TooMany { point, hook, count: infos.len(), limit: HookInfo::MAX_AT_POINT });
+    }
+    if !infos.iter().any(|info| info.has_constraints()) {
+        return Ok(());
+    }
+    let names = Names::new(infos.iter().copied());
+    infos.iter().try_for_each(|info| names.check_roles(info))?;
+    for role in [Role::Around, Role::Hook, Role::Guard, Role::Watch] {
+        order(&infos.iter().copied().filter(|info| info.role == role).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The hooks of one point by name. Of two with one name, which only two layers can have, the first counts.
+pub(crate) struct Names<'i>(HashMap<&'i str, &'i Arc<HookInfo>>);
+
+impl<'i> Names<'i> {
+    pub(crate) fn new(infos: impl IntoIterator<Item = &'i Arc<HookInfo>>) -> Self {
+        let mut names = HashMap::new();
+        for info in infos {
+            names.entry(&*info.name).or_insert(info);
+        }
+        Self(names)
+    }
+
+    /// Checks that the constraints of a hook name hooks that are there.
+    pub(crate) fn check_known(&self, hook: &HookInfo) -> Result<(), RegisterError> {
+        let Some((constraint, unknown)) = hook.constraints().find(|(_, name)| !self.0.contains_key(&***name)) else {
+            return Ok(());
+        };
+        let others = self.0.values().map(|info| &info.name).filter(|name| **name != hook.name);
+        Err(RegisterError::UnknownName {
+            point: hook.point,
+            hook: hook.name.clone(),
+            constraint,
+            unknown: unknown.clone(),
+            // Sorted, so that the same mistake gives the same advice.
+            nearest: nearest(unknown, others.collect::<std::collections::BTreeSet<_>>()).cloned(),
+        })
+    }
+
+    /// Checks that the roles allow the constraints of a hook.
+    fn check_roles(&self, hook: &HookInfo) -> Result<(), RegisterError> {
+        for (constraint, name) in hook.constraints() {
+            let Some(other) = self.0.get(&**name) else { continue };
+            let is_impossible = if constraint == "before" { other.role < hook.role } else { other.role > hook.role };
+            if is_impossible {
+                return Err(RegisterError::AcrossRoles { hook: hook.name.clone(), constraint, other: name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The places of hooks of one role at one point, in the order they run.
 ///
-/// A constraint on a name that is not among them has no say: [`check_names`] has refused those that are mistakes, and
-/// what remains are names of hooks that have been removed since.
+/// A constraint on a name that is not among them is met: a name that no hook has was refused at registration
+/// ([`Names::check_known`]), so what remains are names of hooks of another role and of hooks that were removed since.
 pub(crate) fn order(infos: &[&Arc<HookInfo>]) -> Result<Vec<usize>, RegisterError> {
     let after = followers(infos);
     let mut waiting_for = vec![0usize; infos.len()];
@@ -33,7 +104,11 @@ pub(crate) fn order(infos: &[&Arc<HookInfo>]) -> Result<Vec<usize>, RegisterErro
 
 /// For each hook, those that have to run after it.
 fn followers(infos: &[&Arc<HookInfo>]) -> Vec<Vec<usize>> {
-    let place_of = |name: &Name| infos.iter().position(|info| info.name == *name);
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, info) in infos.iter().enumerate() {
+        places.entry(&*info.name).or_insert(place);
+    }
+    let place_of = |name: &Name| places.get(&**name).copied();
     let mut after = vec![Vec::new(); infos.len()];
     for (place, info) in infos.iter().enumerate() {
         after[place].extend(info.before.iter().filter_map(place_of));
@@ -60,32 +135,6 @@ fn cycle(infos: &[&Arc<HookInfo>], after: &[Vec<usize>], waiting_for: &[usize]) 
         }
         path.push(next);
     }
-}
-
-/// Checks that the constraints of `new` hooks name hooks of their point that can stand where they ask.
-pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result<(), RegisterError> {
-    let constraints =
-        new.before.iter().map(|name| ("before", name)).chain(new.after.iter().map(|name| ("after", name)));
-    for (constraint, name) in constraints {
-        let Some(other) = at_point.iter().find(|info| info.name == *name) else {
-            return Err(RegisterError::UnknownName {
-                point: new.point,
-                hook: new.name.clone(),
-                constraint,
-                unknown: name.clone(),
-                nearest: nearest(name, at_point.iter().map(|info| &info.name).filter(|other| **other != new.name))
-                    .cloned(),
-            });
-        };
-        let impossible = match constraint {
-            "before" => other.role < new.role,
-            _ => other.role > new.role,
-        };
-        if impossible {
-            return Err(RegisterError::AcrossRoles { hook: new.name.clone(), constraint, other: name.clone() });
-        }
-    }
-    Ok(())
 }
 
 /// The name most like `name`, if any is close: what somebody who misspelt a name most likely meant.

@@ -2,12 +2,12 @@
 
 use std::{
     any::TypeId,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     future::Future,
     hash::{Hash, Hasher},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,11 +16,11 @@ use std::{
 use arc_swap::{ArcSwap, Guard};
 
 use crate::{
-    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, RegisterError, Retries, State,
-    WrapError,
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, RegisterError, Retries, State, WrapError,
     around::AroundTable,
     dispatch::run,
-    order::{check_names, nearest},
+    layers::{Layer, Layers, Tree, joined},
+    order::{Names, check, nearest},
     set::{AnyTable, Registered},
     table::Table,
 };
@@ -28,44 +28,30 @@ use crate::{
 /// Counts every change of every registry. What a layered one has put together holds for as long as this stands still.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
+/// One change at a time takes effect, in all registries: a change is checked against the layers that it shows in.
+static ONE_CHANGE: Mutex<()> = Mutex::new(());
+
 /// All hooks of an agent. A clone is another handle to the same hooks.
 ///
 /// A change takes effect atomically for the next dispatch; a dispatch in flight keeps the table it began with. Readers
 /// take no lock.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Default)]
-struct Inner {
+pub(crate) struct Inner {
     /// A bit for each point with hooks; several points may share one. Where the bit is not set nobody listens, and that
     /// is known without looking at the snapshot.
     listening: AtomicU64,
     /// Two others, whose hooks these are together; `None` for hooks of one's own.
-    layers: Option<Layers>,
-    snapshot: ArcSwap<Snapshot>,
+    pub(crate) layers: Option<Layers>,
+    pub(crate) snapshot: ArcSwap<Snapshot>,
     /// One writer at a time, so that an older form never comes after a newer one.
     writer: Mutex<()>,
-}
-
-struct Layers {
-    parent: Hooks,
-    own: Hooks,
-    layer: Layer,
-    /// The epoch at which they were last looked at.
-    seen: AtomicU64,
-    /// What was put together then.
-    merged: Mutex<Option<[Arc<Snapshot>; 2]>>,
-}
-
-/// Whose hooks the second of two layers are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Layer {
-    /// A child's, which does not have all that its parent has.
-    Child,
-    /// The same agent's.
-    Same,
+    /// The registries that have this one as a layer.
+    dependents: Mutex<Vec<Weak<Inner>>>,
 }
 
 impl fmt::Debug for Hooks {
@@ -76,7 +62,7 @@ impl fmt::Debug for Hooks {
 
 /// Hooks as of one moment. Never changed, only replaced.
 pub(crate) struct Snapshot {
-    registered: Vec<Registered>,
+    pub(crate) registered: Vec<Registered>,
     /// By bucket.
     tables: Box<[(TypeId, AnyTable)]>,
     /// Where the tables of a bucket begin.
@@ -113,25 +99,44 @@ impl Hooks {
     /// a child can only add.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self::layered(self, &Self::default())
+        self.with_room_for_more(Layer::Child)
     }
 
     /// The hooks of a parent and of a child together, now and whenever either changes. Changes go to the child's own.
-    #[must_use]
-    pub fn layered(parent: &Hooks, own: &Hooks) -> Self {
+    ///
+    /// Fails if the child's constraints cannot be met under the parent's. From then on, a change of either that would
+    /// break a constraint of the other fails, and names the hooks.
+    pub fn layered(parent: &Hooks, own: &Hooks) -> Result<Self, RegisterError> {
         Self::in_layers(parent, own, Layer::Child)
     }
 
-    /// These hooks and more, for the same agent, now and whenever either changes. Changes go to `more`.
-    #[must_use]
-    pub fn beside(&self, more: &Hooks) -> Self {
+    /// These hooks and more, for the same agent, now and whenever either changes. Changes go to `more`. Fails as
+    /// [`layered`](Self::layered) does.
+    pub fn beside(&self, more: &Hooks) -> Result<Self, RegisterError> {
         Self::in_layers(self, more, Layer::Same)
     }
 
-    fn in_layers(parent: &Hooks, own: &Hooks, layer: Layer) -> Self {
-        let (parent, own) = (parent.clone(), own.clone());
-        let layers = Layers { parent, own, layer, seen: AtomicU64::new(u64::MAX), merged: Mutex::default() };
-        Self { inner: Arc::new(Inner { layers: Some(layers), ..Inner::default() }) }
+    /// These hooks with room for more of the same agent, now and whenever these change. Changes do not reach these.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        self.with_room_for_more(Layer::Same)
+    }
+
+    fn with_room_for_more(&self, layer: Layer) -> Self {
+        Self::in_layers(self, &Self::default(), layer).expect("a layer without hooks has no constraints to meet")
+    }
+
+    fn in_layers(parent: &Hooks, own: &Hooks, layer: Layer) -> Result<Self, RegisterError> {
+        let layers = Layers::new(parent.clone(), own.clone(), layer);
+        let hooks = Self { inner: Arc::new(Inner { layers: Some(layers), ..Inner::default() }) };
+        // Outlives the lock: what a hook does when it is dropped is its own code.
+        let tree;
+        let _one_change = lock(&ONE_CHANGE);
+        tree = Tree::of(&hooks, None);
+        check(tree.hooks())?;
+        parent.inner.add_dependent(&hooks.inner);
+        own.inner.add_dependent(&hooks.inner);
+        Ok(hooks)
     }
 
     /// Adds hooks, all or none.
@@ -301,24 +306,37 @@ impl Hooks {
             let above: Vec<_> = above.iter().cloned().chain([parent.current_arc()]).collect();
             return own.change_under(&above, edit);
         }
+        // These outlive the locks: what a hook does when it is dropped is its own code.
+        let (before, dependents);
         let _one_writer = lock(&self.inner.writer);
-        let before = self.inner.snapshot.load_full();
+        before = self.inner.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
-        let has_constraints = |one: &&Registered| !one.info.before.is_empty() || !one.info.after.is_empty();
-        for new in registered.iter().filter(has_constraints).filter(|one| !before.has(one)) {
-            let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(&registered);
-            let at_point: Vec<_> = everyone.filter(|one| one.point == new.point).map(|one| &one.info).collect();
-            check_names(&new.info, &at_point)?;
-        }
+        check_known(&before, above, &registered)?;
         let next = Arc::new(Snapshot::compile(registered)?);
-        for parent in above {
-            merge(Layer::Same, parent, &next)?;
-        }
+        let _one_change = lock(&ONE_CHANGE);
+        dependents = self.dependents(&next);
+        dependents.iter().try_for_each(|(_, tree)| check(tree.hooks()))?;
         self.inner.put_in_force(next);
         // Not before the new hooks are in force: who sees the new epoch sees them too.
         EPOCH.fetch_add(1, Ordering::AcqRel);
         Ok(())
+    }
+
+    /// All registries that have this one as a layer, directly or not, and what they would have if this changed.
+    fn dependents(&self, next: &Arc<Snapshot>) -> Vec<(Hooks, Tree)> {
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        let mut open = vec![self.clone()];
+        while let Some(hooks) = open.pop() {
+            for inner in lock(&hooks.inner.dependents).iter().filter_map(Weak::upgrade) {
+                let dependent = Self { inner };
+                if known.insert(Arc::as_ptr(&dependent.inner)) {
+                    found.push((dependent.clone(), Tree::of(&dependent, Some((&self.inner, next)))));
+                    open.push(dependent);
+                }
+            }
+        }
+        found
     }
 
     /// What is in force now.
@@ -355,16 +373,33 @@ impl Inner {
     fn put_together(&self, Layers { parent, own, layer, seen, merged }: &Layers) {
         let mut before = None;
         let mut merged = lock(merged);
-        let epoch = EPOCH.load(Ordering::Acquire);
-        let now = [parent.current_arc(), own.current_arc()];
-        if !merged.as_ref().is_some_and(|before| before.iter().zip(&now).all(|(old, new)| Arc::ptr_eq(old, new))) {
-            self.put_in_force(Arc::new(merge_anyway(*layer, &now[0], &now[1])));
-            before = merged.replace(now);
+        loop {
+            let epoch = EPOCH.load(Ordering::Acquire);
+            let now = [parent.current_arc(), own.current_arc()];
+            let is_same = |before: &[_; 2]| before.iter().zip(&now).all(|(old, new)| Arc::ptr_eq(old, new));
+            if !merged.as_ref().is_some_and(is_same) {
+                match Snapshot::compile(joined(*layer, &now[0].registered, &now[1].registered).cloned().collect()) {
+                    Ok(next) => self.put_in_force(Arc::new(next)),
+                    // One layer was read before a change and the other after it.
+                    Err(_) if EPOCH.load(Ordering::Acquire) != epoch => continue,
+                    Err(error) => unreachable!("a change that breaks a layer is refused: {error}"),
+                }
+                before = merged.replace(now);
+            }
+            seen.store(epoch, Ordering::Release);
+            break;
         }
-        seen.store(epoch, Ordering::Release);
         drop(merged);
         // Not under the lock: what a hook does when it is dropped is its own code, which may look here again.
         drop(before);
+    }
+
+    fn add_dependent(&self, dependent: &Arc<Inner>) {
+        let mut dependents = lock(&self.dependents);
+        if dependents.len() == dependents.capacity() {
+            dependents.retain(|one| one.strong_count() > 0);
+        }
+        dependents.push(Arc::downgrade(dependent));
     }
 
     fn put_in_force(&self, next: Arc<Snapshot>) {
@@ -376,24 +411,19 @@ impl Inner {
     }
 }
 
-/// The hooks of two layers.
-fn merge(layer: Layer, parent: &Snapshot, own: &Snapshot) -> Result<Snapshot, RegisterError> {
-    let passed_on = |one: &&Registered| layer == Layer::Same || one.info.reach == Reach::Children;
-    // An agent that reaches itself brings no hook twice.
-    let own_only = own.registered.iter().filter(|one| !(passed_on(one) && parent.has(one)));
-    Snapshot::compile(parent.registered.iter().filter(passed_on).chain(own_only).cloned().collect())
-}
-
-/// [`merge`], and if the wishes of the layers contradict each other by now, without those of the child.
-fn merge_anyway(layer: Layer, parent: &Snapshot, own: &Snapshot) -> Snapshot {
-    merge(layer, parent, own).unwrap_or_else(|_| {
-        // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
-        let relaxed = own.without_constraints();
-        merge(layer, parent, &relaxed).unwrap_or_else(|_| {
-            // A name of the child's closes a circle among wishes of the parent that had lost their object.
-            merge(layer, &parent.without_constraints(), &relaxed).expect("hooks without wishes can be ordered")
-        })
-    })
+/// Checks that the constraints of new hooks name hooks that are there, here or in the layers above.
+fn check_known(before: &Snapshot, above: &[Arc<Snapshot>], registered: &[Registered]) -> Result<(), RegisterError> {
+    let known: HashSet<_> = before.registered.iter().map(Registered::id).collect();
+    let is_new = |one: &&Registered| one.info.has_constraints() && !known.contains(&one.id());
+    let mut names: HashMap<TypeId, Names<'_>> = HashMap::new();
+    for new in registered.iter().filter(is_new) {
+        let names = names.entry(new.point).or_insert_with(|| {
+            let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(registered);
+            Names::new(everyone.filter(|one| one.point == new.point).map(|one| &one.info))
+        });
+        names.check_known(&new.info)?;
+    }
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -402,6 +432,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Snapshot {
     fn compile(registered: Vec<Registered>) -> Result<Self, RegisterError> {
+        check(&registered)?;
         let mut by_point: HashMap<TypeId, Vec<&Registered>> = HashMap::new();
         for one in &registered {
             by_point.entry(one.point).or_default().push(one);
@@ -430,21 +461,6 @@ impl Snapshot {
     #[inline]
     pub(crate) fn table<P: Point>(&self, at: usize) -> Option<&Table<P>> {
         self.tables.get(at)?.1.downcast_ref()
-    }
-
-    /// Whether this very hook is in force, switched on or off.
-    fn has(&self, hook: &Registered) -> bool {
-        self.registered.iter().any(|one| Arc::ptr_eq(&one.entry, &hook.entry))
-    }
-
-    fn without_constraints(&self) -> Self {
-        let mut registered = self.registered.clone();
-        for one in &mut registered {
-            let info = Arc::make_mut(&mut one.info);
-            info.before.clear();
-            info.after.clear();
-        }
-        Self { registered, ..Self::default() }
     }
 }
 

@@ -1,22 +1,33 @@
-//! Where a hook listens: at a point, or at a point narrowed by a matcher.
+//! What a hook is registered with: a point or an operation, a matcher, and options.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
-use crate::{Matcher, Point, Test};
+use crate::{
+    Matcher, Operation, Point, Test,
+    narrow::{AnyRole, Narrow},
+    options::Options,
+};
 
-/// A point, or a point with a matcher.
+/// A point, or a point with a matcher and options.
 pub trait Site: Sized {
-    /// The point listened at.
+    /// The point that the hook is registered at.
     type Point: Point;
+    /// The roles that the options leave.
+    type Roles;
 
-    /// The matcher in full.
-    fn into_matching(self) -> Matching<Self::Point>;
+    /// The point with its matcher and options.
+    fn registration(self) -> Registration<Self::Point, Self::Roles>;
 }
 
-/// A point narrowed by a matcher. Made by [`Match`]: `Deploying.matching(Matcher::attribute("service", "api"))`.
-pub struct Matching<P: Point> {
+/// A point with a matcher and options: `Deploying.matching(Matcher::attribute("service", "api")).named("no-deploys")`.
+///
+/// Made by [`Match`] and [`HookOptions`](crate::HookOptions); `R` is the set of roles that it is for.
+#[must_use = "it registers nothing by itself: give it to `on`, `guard` or `watch`"]
+pub struct Registration<P: Point, R = AnyRole> {
     pub(crate) matcher: Option<Matcher>,
     pub(crate) condition: Option<Condition<P>>,
+    pub(crate) options: Options,
+    roles: PhantomData<fn() -> R>,
 }
 
 /// A condition in code.
@@ -24,21 +35,23 @@ pub(crate) type Condition<P> = Arc<dyn Fn(&<P as Point>::Event) -> bool + Send +
 
 impl<P: Point> Site for P {
     type Point = P;
+    type Roles = AnyRole;
 
-    fn into_matching(self) -> Matching<P> {
-        Matching { matcher: None, condition: None }
+    fn registration(self) -> Registration<P> {
+        Registration { matcher: None, condition: None, options: Options::default(), roles: PhantomData }
     }
 }
 
-impl<P: Point> Site for Matching<P> {
+impl<P: Point, R> Site for Registration<P, R> {
     type Point = P;
+    type Roles = R;
 
-    fn into_matching(self) -> Self {
+    fn registration(self) -> Self {
         self
     }
 }
 
-impl<P: Point> Matching<P> {
+impl<P: Point, R> Registration<P, R> {
     fn and(mut self, matcher: Matcher) -> Self {
         self.matcher = Some(match self.matcher {
             Some(first) => first.and(matcher),
@@ -46,17 +59,70 @@ impl<P: Point> Matching<P> {
         });
         self
     }
+
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Options)) -> Self {
+        set(&mut self.options);
+        self
+    }
+
+    /// The same, for the roles that an option leaves.
+    pub(crate) fn narrowed<O>(self) -> Registration<P, R::Roles>
+    where
+        R: Narrow<O>,
+    {
+        let Self { matcher, condition, options, roles: _ } = self;
+        Registration { matcher, condition, options, roles: PhantomData }
+    }
+}
+
+/// An operation, or an operation with options.
+pub trait OperationSite: Sized {
+    /// The operation that is wrapped.
+    type Operation: Operation;
+
+    /// The operation with its options.
+    fn around_registration(self) -> AroundRegistration<Self::Operation>;
+}
+
+/// An operation with options: `ToolUse.named("cache")`. Made by [`AroundOptions`](crate::AroundOptions).
+#[must_use = "it wraps nothing by itself: give it to `around`"]
+pub struct AroundRegistration<O: Operation> {
+    pub(crate) options: Options,
+    operation: PhantomData<fn() -> O>,
+}
+
+impl<O: Operation> OperationSite for O {
+    type Operation = O;
+
+    fn around_registration(self) -> AroundRegistration<O> {
+        AroundRegistration { options: Options::default(), operation: PhantomData }
+    }
+}
+
+impl<O: Operation> OperationSite for AroundRegistration<O> {
+    type Operation = O;
+
+    fn around_registration(self) -> Self {
+        self
+    }
+}
+
+impl<O: Operation> AroundRegistration<O> {
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Options)) -> Self {
+        set(&mut self.options);
+        self
+    }
 }
 
 /// Narrows any point. All that is given has to hold.
 pub trait Match: Site {
     /// By any matcher: on an attribute, or combined with [`Matcher::Any`] or [`Matcher::Not`].
-    fn matching(self, matcher: Matcher) -> Matching<Self::Point> {
-        self.into_matching().and(matcher)
+    fn matching(self, matcher: Matcher) -> Registration<Self::Point, Self::Roles> {
+        self.registration().and(matcher)
     }
 
     /// Only if this metadata key passes the test.
-    fn metadata(self, key: impl Into<String>, is: Test) -> Matching<Self::Point> {
+    fn metadata(self, key: impl Into<String>, is: Test) -> Registration<Self::Point, Self::Roles> {
         self.matching(Matcher::Metadata { key: key.into(), is })
     }
 
@@ -65,13 +131,13 @@ pub trait Match: Site {
     fn when(
         self,
         condition: impl Fn(&<Self::Point as Point>::Event) -> bool + Send + Sync + 'static,
-    ) -> Matching<Self::Point> {
-        let mut matching = self.into_matching();
-        matching.condition = Some(match matching.condition.take() {
+    ) -> Registration<Self::Point, Self::Roles> {
+        let mut registration = self.registration();
+        registration.condition = Some(match registration.condition.take() {
             Some(first) => Arc::new(move |event| first(event) && condition(event)),
             None => Arc::new(condition),
         });
-        matching
+        registration
     }
 }
 

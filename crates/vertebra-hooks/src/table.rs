@@ -171,8 +171,13 @@ impl<P: Point> Gate<P> {
         // A program that dispatches one event asks each hook: building an index costs more than that.
         let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
         let matchers: Vec<_> = infos.iter().map(|info| info.matcher.as_ref().filter(|_| is_indexed)).collect();
-        let index = Index::new(&matchers, P::ATTRIBUTES)
-            .map_err(|bad| bad.of(&infos.first().map_or("?".into(), |info| info.name.clone()), P::NAME))?;
+        // Each pattern has compiled alone, so what can fail is only that all of them together are too large.
+        let index = Index::new(&matchers, P::ATTRIBUTES).or_else(|bad| {
+            tracing::warn!(point = P::NAME, %role, reason = %bad, "too many patterns for an index: each hook is asked");
+            Index::new(&vec![None; infos.len()], P::ATTRIBUTES)
+        });
+        let index =
+            index.map_err(|bad| bad.of(&infos.first().map_or("?".into(), |info| info.name.clone()), P::NAME))?;
         let is_open = entries.iter().all(|entry| entry.matcher.is_none() && entry.condition.is_none());
         Ok((infos, Self { index, entries, is_open }))
     }

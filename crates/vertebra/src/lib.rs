@@ -100,8 +100,9 @@ pub use vertebra_hooks::*;
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Kind, Lasting, Match, Matcher, Point, Seen,
-        State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip, stop,
+        Answer, Around, AroundOptions, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Hooks, Kind, Lasting,
+        Match, Matcher, Point, Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed,
+        recover, replace, retry, skip, stop,
     };
 
     pub use crate::{

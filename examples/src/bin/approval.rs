@@ -45,14 +45,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .clock(FakeClock::new())
         .approver(Person)
         .tool(push.clone())
-        .on(BeforeToolUse.tool("push"), async |cx| ask(format!("push {}", cx.args.text("branch").unwrap_or_default())))
-        .named("ask-before-push")
+        .on(BeforeToolUse.tool("push").named("ask-before-push"), async |cx| {
+            ask(format!("push {}", cx.args.text("branch").unwrap_or_default()))
+        })
         // Some questions need no person: a hook answers first.
-        .on(PermissionRequest.arg("/branch", Test::Matches("^docs$".into())), async |_cx| allow())
-        .named("docs-are-fine")
+        .on(PermissionRequest.arg("/branch", Test::Matches("^docs$".into())).named("docs-are-fine"), async |_cx| {
+            allow()
+        })
         // A guard holds for what a person wrote, too.
-        .guard(BeforeToolUse.arg("/branch", Test::Matches("--force".into())), async |_cx| deny("force is for nobody"))
-        .named("no-force")
+        .guard(BeforeToolUse.arg("/branch", Test::Matches("--force".into())).named("no-force"), async |_cx| {
+            deny("force is for nobody")
+        })
         .watch(AfterToolUse, async |cx| {
             println!("  {}: {}", cx.args.to_value(), cx.result.output);
             Ok(())

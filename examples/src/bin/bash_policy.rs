@@ -45,8 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(bash.clone())
         .with(BashPolicy::new(ground))
         // An opinion in favour answers the question about `frobnicate`; it would not lift a denial.
-        .on(BeforeToolUse.command("^frobnicate "), async |_cx| allow())
-        .named("we-know-frobnicate")
+        .on(BeforeToolUse.command("^frobnicate ").named("we-know-frobnicate"), async |_cx| allow())
         .watch(AfterToolUse, async |cx| {
             println!("{}: {}", cx.args.text("command").unwrap_or_default(), cx.result.output);
             Ok(())

@@ -16,28 +16,22 @@ use vertebra_kit::bundle::{
 /// What a house wants of every agent. A crate could publish this function.
 fn house_rules(base: &'static str) -> UseHooks {
     let mut rules = UseHooks::new("house");
-    rules
-        .guard(PreToolUse.tool("bash"), async move |cx| {
-            let mut paths = cx.command().unwrap_or_default().split_whitespace().filter(|word| word.starts_with('/'));
-            match paths.find(|path| !path.starts_with(base)) {
-                Some(path) => deny(format!("{path} is outside of {base}")),
-                None => proceed(),
-            }
-        })
-        .named("inside");
-    rules
-        .on(PostToolUse.when(|used| used.result.success), async |cx| {
-            let output = cx.result.output.clone();
-            cx.state_mut().metadata_mut().set("house/output", output);
-            proceed()
-        })
-        .named("remember");
-    rules
-        .watch(StepEnd, async |cx| {
-            println!("  step {} took {} ms", cx.at.step, cx.duration_ms);
-            Ok(())
-        })
-        .named("stopwatch");
+    rules.guard(PreToolUse.tool("bash").named("inside"), async move |cx| {
+        let mut paths = cx.command().unwrap_or_default().split_whitespace().filter(|word| word.starts_with('/'));
+        match paths.find(|path| !path.starts_with(base)) {
+            Some(path) => deny(format!("{path} is outside of {base}")),
+            None => proceed(),
+        }
+    });
+    rules.on(PostToolUse.when(|used| used.result.success).named("remember"), async |cx| {
+        let output = cx.result.output.clone();
+        cx.state_mut().metadata_mut().set("house/output", output);
+        proceed()
+    });
+    rules.watch(StepEnd.named("stopwatch"), async |cx| {
+        println!("  step {} took {} ms", cx.at.step, cx.duration_ms);
+        Ok(())
+    });
     rules
 }
 
@@ -53,11 +47,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .clock(clock.clone())
         .tool(RecordingTool::new("bash").replying("a.rs").taking(Duration::from_millis(40), &clock))
         .with(house_rules("/repo"))
-        .watch(PostToolUse, async |cx| {
+        .watch(PostToolUse.named("show"), async |cx| {
             println!("  {}: {}", cx.command().unwrap_or_default(), cx.result.output);
             Ok(())
         })
-        .named("show")
         .build()?;
     for hook in agent.hooks().list() {
         println!("{} is a {} at {}", hook.name, hook.role, hook.point);

@@ -37,8 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .name("lead")
         .max_steps(4)
         .tool(AgentTool::new("research", "Asks a researcher", researcher(child)?))
-        .guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans"))
-        .named("no-rm")
+        .guard(BeforeToolUse.command(r"\brm\b").named("no-rm"), async |_cx| deny("deletions are for humans"))
         .on(SubagentStart, async |cx| {
             cx.prompt.push_str(" Be brief.");
             println!("{} asks {}: {}", cx.at.run.agent, cx.subagent, cx.prompt);

@@ -56,21 +56,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(RecordingTool::new("bash").replying("a.txt").taking(Duration::from_millis(12), &clock))
         .tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")))
         // The pattern is compared with the line and with each simple command inside it.
-        .guard(BeforeToolUse.command(r"rm\s+-rf"), async |_cx| deny("recursive force deletion is not allowed"))
-        .named("block-rm-rf")
-        .priority(1)
-        .guard(BeforeToolUse.tool("Write"), async |cx| match cx.paths().find(|path| !path.starts_with("/workspace/")) {
-            Some(path) => deny(format!("{path} is outside the workspace")),
-            None => proceed(),
+        .guard(BeforeToolUse.command(r"rm\s+-rf").named("block-rm-rf").priority(1), async |_cx| {
+            deny("recursive force deletion is not allowed")
         })
-        .named("restrict-writes")
-        .on(BeforeToolUse.tool("Bash"), async |cx| {
+        .guard(BeforeToolUse.tool("Write").named("restrict-writes"), async |cx| {
+            match cx.paths().find(|path| !path.starts_with("/workspace/")) {
+                Some(path) => deny(format!("{path} is outside the workspace")),
+                None => proceed(),
+            }
+        })
+        .on(BeforeToolUse.tool("Bash").named("add-timeout"), async |cx| {
             cx.args_mut().entry("timeout").or_insert(30_000);
             proceed()
         })
-        .named("add-timeout")
         // Fire and forget: the agent does not wait for the audit, the end of the session does.
-        .watch(AfterToolUse, async |cx| {
+        .watch(AfterToolUse.named("audit-log").priority(1000).detached(), async |cx| {
             let (time, session, took) = (cx.at.timestamp, &cx.at.run.session_id, cx.result.duration_ms);
             let line = json!({
                 "args": cx.args, "duration_ms": took, "session": session, "status": cx.result.status, "time": time,
@@ -79,15 +79,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             println!("{line}");
             Ok(())
         })
-        .named("audit-log")
-        .priority(1000)
-        .detached()
-        .add_hook(AfterInference, TokenBudget { limit: 1_000, spent: Mutex::default() })
-        .named("token-budget")
-        .on(BeforeInference, async move |_cx| {
+        .add_hook(AfterInference.named("token-budget"), TokenBudget { limit: 1_000, spent: Mutex::default() })
+        .on(BeforeInference.named("rate-limit"), async move |_cx| {
             if rate_limited.swap(false, Ordering::Relaxed) { retry(Duration::from_secs(5)) } else { proceed() }
         })
-        .named("rate-limit")
         .build()?;
 
     let run = agent.run("Write a file.").await?;
@@ -101,7 +96,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     agent.hooks().remove("token-budget")?;
     agent.hooks().disable("add-timeout")?;
     let mut stricter = HookSet::new();
-    stricter.guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("no deletions at all")).named("block-rm");
+    stricter.guard(BeforeToolUse.command(r"\brm\b").named("block-rm"), async |_cx| deny("no deletions at all"));
     agent.hooks().replace("block-rm-rf", stricter)?;
     println!("{} hooks", agent.hooks().count());
     println!("block-rm: {:?}", agent.hooks().get("block-rm").and_then(|hook| hook.matcher.clone()));

@@ -37,13 +37,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Model, tools, hooks and limits are those of an agent; only the loop is another.
     let agent = Agent::builder(model)
         .tool(RecordingTool::new("bash").replying("notes.txt"))
-        .on_prompt(async |cx| {
+        .on(PromptSubmit.named("no-empty-prompts"), async |cx| {
             cx.add_context("Be brief.");
             if cx.prompt.trim().is_empty() { deny("there is nothing to do") } else { proceed() }
         })
-        .named("no-empty-prompts")
-        .guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans"))
-        .named("no-rm")
+        .guard(BeforeToolUse.command(r"\brm\b").named("no-rm"), async |_cx| deny("deletions are for humans"))
         .watch(BeforeInference, async |cx| {
             println!("asks the model, with {} messages", cx.messages.len());
             Ok(())

@@ -72,8 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .say("It is on shelf 7.");
     let agent = Agent::builder(model)
         .with(library)
-        .guard(BeforeToolUse.tool("mcp__library__burn"), async |_cx| deny("books are not burned"))
-        .named("no-fire")
+        .guard(BeforeToolUse.tool("mcp__library__burn").named("no-fire"), async |_cx| deny("books are not burned"))
         .watch(AfterToolUse, async |cx| {
             println!("  {} {}: {}", cx.tool, cx.result.status, cx.result.output);
             Ok(())

@@ -35,12 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let agent = Agent::builder(model)
         .with(MetadataTools { max_keys: 2, ..MetadataTools::default() })
-        .on(AfterToolUse, async |cx| {
+        .on(AfterToolUse.named("count-calls"), async |cx| {
             let calls: u64 = cx.state().metadata().read("audit/calls")?.unwrap_or_default();
             cx.state_mut().metadata_mut().set("audit/calls", calls + 1);
             proceed()
         })
-        .named("count-calls")
         .watch(AfterToolUse, async |cx| {
             println!("  {} {}\n    {}: {}", cx.tool, cx.args.to_value(), cx.result.status, cx.result.output);
             Ok(())

@@ -61,50 +61,41 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(RecordingTool::new("bash"))
         .tool(flaky)
         // Block dangerous commands, before anything else.
-        .on(BeforeToolUse.tool("bash"), async |cx| match cx.command() {
+        .on(BeforeToolUse.tool("bash").named("security").priority(1), async |cx| match cx.command() {
             Some(command) if command.contains("rm -rf") => deny("recursive deletion"),
             _ => proceed(),
         })
-        .named("security")
-        .priority(1)
         // Log what is left, last. Names bind more strongly than numbers.
-        .on_before_tool_use(async |cx| {
+        .on(BeforeToolUse.named("logging").priority(1000).after("security"), async |cx| {
             println!("  log: {} {}", cx.tool, cx.args.to_value());
             proceed()
         })
-        .named("logging")
-        .priority(1000)
-        .after("security")
         // Change results: the model reads plain text, front ends find the rest in `data`.
-        .on_after_tool_use(async |cx| {
+        .on(AfterToolUse.named("plain-text"), async |cx| {
             cx.result.output = cx.result.output.replace("<h1>", "# ").replace("</h1>", "");
             cx.result.data = json!({ "logged_at": cx.at.timestamp });
             proceed()
         })
-        .named("plain-text")
         // Step durations: a note under the hook's own name, which lasts as long as the step.
-        .on_before_step(async |cx| {
+        .on(BeforeStep.named("stopwatch"), async |cx| {
             let now = cx.scope().clock().elapsed();
             cx.note(Lasting::Step, now)?;
             proceed()
         })
-        .named("stopwatch")
         .on_after_step(async |cx| {
             let began: Duration = cx.note_of("stopwatch")?.unwrap_or_default();
             println!("step {}: {:?} {:?}", cx.at.step, cx.tools, cx.scope().clock().elapsed().abs_diff(began));
             proceed()
         })
         // Middleware around the whole use of a tool, outermost first: a cache outside, a retry inside.
-        .add_around(ToolUse, Cache::default())
-        .named("cache")
-        .around(ToolUse, async |cx, next| match next.run(cx).await? {
+        .add_around(ToolUse.named("cache"), Cache::default())
+        .around(ToolUse.named("retry"), async |cx, next| match next.run(cx).await? {
             failed if failed.status == ToolStatus::Failed => {
                 println!("  once more: {}", failed.output);
                 next.run(cx).await
             }
             result => Ok(result),
         })
-        .named("retry")
         .build()?;
 
     let run = agent.run("Fetch the page twice.").await?;
@@ -112,7 +103,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // A name that nobody has is an error at once, here as in `build`.
     let mut misspelt = HookSet::new();
-    misspelt.on(BeforeToolUse, async |_cx| proceed()).named("late").after("securty");
+    misspelt.on(BeforeToolUse.named("late").after("securty"), async |_cx| proceed());
     if let Err(error) = agent.hooks().install(misspelt) {
         println!("{error}");
     }

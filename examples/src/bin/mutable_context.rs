@@ -29,47 +29,36 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(files("read_file", "Read").replying("buy milk"))
         .tool(files("write_file", "Write"))
         .tool(files("grep", "Grep"))
-        .on(BeforeToolUse.tool("Bash"), async |cx| match cx.command() {
+        .on(BeforeToolUse.tool("Bash").named("no-rm-rf").priority(1), async |cx| match cx.command() {
             Some(command) if command.contains("rm -rf") => deny("dangerous command"),
             _ => proceed(),
         })
-        .named("no-rm-rf")
-        .priority(1)
         // Rewrite paths: what a hook writes is what the tool gets.
-        .on(BeforeToolUse.tool("Read|Write|Edit"), async |cx| {
+        .on(BeforeToolUse.tool("Read|Write|Edit").named("remote-paths").priority(60), async |cx| {
             if let Some(path) = cx.args.text("file_path").map(|path| format!("/mnt/remote{path}")) {
                 cx.args_mut().set("file_path", path);
             }
             proceed()
         })
-        .named("remote-paths")
-        .priority(60)
         // Read tools need no permission.
-        .on(BeforeToolUse.tool("Read|Glob|Grep"), async |_cx| allow())
-        .named("auto-approve")
-        .priority(70)
+        .on(BeforeToolUse.tool("Read|Glob|Grep").named("auto-approve").priority(70), async |_cx| allow())
         // Everything else does. Nobody is there to give it, and then the answer is no.
-        .on(BeforeToolUse, async |cx| {
+        .on(BeforeToolUse.named("ask-first").priority(80), async |cx| {
             let allowed = cx.record().verdicts().any(|(_, kind)| kind == Kind::Allow);
             if allowed { proceed() } else { ask("this changes something") }
         })
-        .named("ask-first")
-        .priority(80)
         // A deny wins over an allow, and a guard sees the path that hooks have rewritten.
-        .guard(BeforeToolUse.path("/mnt/remote/**/.env"), async |_cx| deny("secrets stay secret"))
-        .named("no-secrets")
+        .guard(BeforeToolUse.path("/mnt/remote/**/.env").named("no-secrets"), async |_cx| deny("secrets stay secret"))
         // Filter messages: the model does not read what is taken out of the request. The conversation keeps it.
-        .on(BeforeInference, async |cx| {
+        .on(BeforeInference.named("filter-messages"), async |cx| {
             cx.messages.retain(|message| !message.text().contains("password="));
             proceed()
         })
-        .named("filter-messages")
-        .watch(BeforeToolUse, async |cx| {
+        .watch(BeforeToolUse.named("audit"), async |cx| {
             println!("{} {}", cx.tool, cx.args.to_value());
             println!("  {}", cx.record());
             Ok(())
         })
-        .named("audit")
         .build()?;
 
     let mut session = agent.session().await;

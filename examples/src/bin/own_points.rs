@@ -70,15 +70,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let agent = Agent::builder(model)
         .tool(tool("deploy", "Deploys a service", deploy))
-        .on(BeforeDeploy.when(|deployment| deployment.replicas == 0), async |cx| {
+        .on(BeforeDeploy.when(|deployment| deployment.replicas == 0).named("two-by-default"), async |cx| {
             cx.replicas = 2;
             proceed()
         })
-        .named("two-by-default")
-        .guard(BeforeDeploy.matching(Matcher::attribute("environment", "production")), async |cx| {
-            if cx.replicas < 3 { deny("production needs three replicas") } else { proceed() }
-        })
-        .named("enough-replicas")
+        .guard(
+            BeforeDeploy.matching(Matcher::attribute("environment", "production")).named("enough-replicas"),
+            async |cx| {
+                if cx.replicas < 3 { deny("production needs three replicas") } else { proceed() }
+            },
+        )
         .watch(AfterToolUse, async |cx| {
             println!("  the model reads: {}", cx.result.output);
             Ok(())

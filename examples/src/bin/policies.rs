@@ -48,37 +48,32 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(RecordingTool::new("read_notes").replying("buy milk"))
         .tool(RecordingTool::new("send_mail"))
         // deny: a guard sees the final form of a call, whatever hooks made of it.
-        .add_guard(BeforeToolUse.tool("bash"), StayInside { root: "/repo" })
-        .named("stay-inside")
+        .add_guard(BeforeToolUse.tool("bash").named("stay-inside"), StayInside { root: "/repo" })
         // allow: an opinion in favour. A deny would still win.
-        .on(BeforeToolUse.tool("read_*"), async |_cx| allow())
-        .named("reading-is-fine")
+        .on(BeforeToolUse.tool("read_*").named("reading-is-fine"), async |_cx| allow())
         // Output of a tool, kept for later steps. A key with a slash is out of the model's reach.
-        .on(AfterToolUse.tool("bash").when(|used| used.result.success), async |cx| {
+        .on(AfterToolUse.tool("bash").when(|used| used.result.success).named("remember-files"), async |cx| {
             let output = cx.result.output.clone();
             cx.state_mut().metadata_mut().set("policies/files", output);
             proceed()
         })
-        .named("remember-files")
-        .on(BeforeStep.metadata("policies/files", Test::Exists), async |cx| {
+        .on(BeforeStep.metadata("policies/files", Test::Exists).named("use-files"), async |cx| {
             let files = cx.state().metadata().get("policies/files").cloned().unwrap_or_default();
             println!("step {}: remembered files {files}", cx.at.step);
             proceed()
         })
-        .named("use-files")
         // A failing hook: one is not worth stopping for, the other is.
-        .on(BeforeToolUse.tool("read_notes"), async |_cx| Err(HookError::new("the dictionary is missing")))
-        .named("spelling")
-        .fail_open()
-        .on(BeforeToolUse.tool("send_mail"), async |_cx| Err(HookError::new("the scanner is down")))
-        .named("scanner")
-        .fail_closed()
+        .on(BeforeToolUse.tool("read_notes").named("spelling").fail_open(), async |_cx| {
+            Err(HookError::new("the dictionary is missing"))
+        })
+        .on(BeforeToolUse.tool("send_mail").named("scanner").fail_closed(), async |_cx| {
+            Err(HookError::new("the scanner is down"))
+        })
         // continue: the model wants to end, and is told what is missing. Then stop.
-        .on(ShouldContinue.step("final_response"), async |cx| match cx.continuations {
+        .on(ShouldContinue.step("final_response").named("be-precise"), async |cx| match cx.continuations {
             0 => go_on("Say how many files there are."),
             _ => stop("the question is answered"),
         })
-        .named("be-precise")
         .watch(AfterToolUse, async |cx| {
             println!("  {}: {}", cx.tool, cx.result.output);
             Ok(())

@@ -36,8 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let agent = builder
         .with(ToolRegistry { max_active: 3, ..ToolRegistry::default() }.always("clock"))
-        .guard(BeforeToolUse.tool("*_transfer"), async |_cx| deny("money is moved by people"))
-        .named("no-transfers")
+        .guard(BeforeToolUse.tool("*_transfer").named("no-transfers"), async |_cx| deny("money is moved by people"))
         .watch(BeforeInference, async |cx| {
             let names: Vec<&str> = cx.request.tools.iter().map(|offer| &*offer.name).collect();
             println!("offered: {}", names.join(", "));

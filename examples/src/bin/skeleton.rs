@@ -23,21 +23,19 @@ impl Capability for TaskPlanning {
     fn install(self, kit: &mut Kit) {
         kit.instruct("Keep your tasks with todo_write.")
             .tool(tool("todo_write", "Replaces the list of open tasks", async |tasks: Tasks, _| Ok(json!(tasks))))
-            .on(AfterToolUse.tool("todo_write").when(|used| used.result.success), async |cx| {
+            .on(AfterToolUse.tool("todo_write").when(|used| used.result.success).named("keep-tasks"), async |cx| {
                 let tasks = cx.result.data.clone();
                 cx.state_mut().metadata_mut().set(TASKS, tasks);
                 proceed()
             })
-            .named("keep-tasks")
-            .on(BeforeStep.metadata(TASKS, Test::Exists), async |cx| {
+            .on(BeforeStep.metadata(TASKS, Test::Exists).named("remind"), async |cx| {
                 let Tasks { open } = Deserialize::deserialize(cx.state().metadata().get(TASKS).unwrap_or_default())?;
                 if !open.is_empty() {
                     let reminder = format!("Still open: {}", open.join(", "));
                     cx.state_mut().push(Message::instruction(reminder, "planning"));
                 }
                 proceed()
-            })
-            .named("remind");
+            });
     }
 }
 
@@ -56,7 +54,7 @@ struct Opinion {
 impl Capability for SelfCritique {
     fn install(self, kit: &mut Kit) {
         let max = self.max_iterations;
-        kit.on(AfterStep.step("final_response"), async |cx| {
+        kit.on(AfterStep.step("final_response").named("critic").timeout(Duration::from_mins(2)), async |cx| {
             let (run, mut request) = (cx.scope().clone(), cx.scope().request());
             request.messages = Messages::from_iter([Message::user(format!("Is this good? {}", cx.text))]);
             // The critic passes the same points and spends from the same budget as everybody else.
@@ -68,15 +66,14 @@ impl Capability for SelfCritique {
             cx.note(Lasting::Run, Opinion { iteration, feedback })?;
             proceed()
         })
-        .named("critic")
-        .timeout(Duration::from_mins(2))
-        .on(ShouldContinue.step("final_response"), async move |cx| match cx.note_of::<Opinion>("critic")? {
-            None => proceed(),
-            Some(Opinion { feedback: None, .. }) => stop("the critic approved"),
-            Some(Opinion { iteration, .. }) if iteration > max => stop(format!("{max} revisions are enough")),
-            Some(Opinion { feedback: Some(feedback), .. }) => go_on(format!("Revise: {feedback}")),
-        })
-        .named("critic");
+        .on(ShouldContinue.step("final_response").named("critic"), async move |cx| {
+            match cx.note_of::<Opinion>("critic")? {
+                None => proceed(),
+                Some(Opinion { feedback: None, .. }) => stop("the critic approved"),
+                Some(Opinion { iteration, .. }) if iteration > max => stop(format!("{max} revisions are enough")),
+                Some(Opinion { feedback: Some(feedback), .. }) => go_on(format!("Revise: {feedback}")),
+            }
+        });
     }
 }
 

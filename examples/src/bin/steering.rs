@@ -22,8 +22,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             person.say("my password is 1234")?;
             Ok("half of it is translated")
         }))
-        .guard(PromptSubmit, async |cx| if cx.prompt.contains("password") { deny("no secrets") } else { proceed() })
-        .named("no-secrets")
+        .guard(PromptSubmit.named("no-secrets"), async |cx| {
+            if cx.prompt.contains("password") { deny("no secrets") } else { proceed() }
+        })
         .build()?;
 
     let mut stream = agent.stream("translate the letter");

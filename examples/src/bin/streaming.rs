@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let pieces = ["The key ", "is sk-", "12", "34, and the ", "task is", " sk-etched."];
     println!("the model says {pieces:?}");
     let model = Script::new().stream(pieces);
-    let agent = Agent::builder(model).add_hook(InferenceDelta, Blot { secret: "sk-1234" }).named("blot").build()?;
+    let agent = Agent::builder(model).add_hook(InferenceDelta.named("blot"), Blot { secret: "sk-1234" }).build()?;
 
     let mut stream = agent.stream("Which key do we use?");
     while let Some(event) = stream.next().await {

@@ -53,8 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(RecordingTool::new("read_file").with(|spec| spec.alias("Read").read_only()))
         .tool(RecordingTool::new("bash").with(|spec| spec.alias("Bash")))
         .with(agents)
-        .guard(BeforeToolUse.command(r"^git reset\b"), async |_cx| deny("history is for humans"))
-        .named("no-reset")
+        .guard(BeforeToolUse.command(r"^git reset\b").named("no-reset"), async |_cx| deny("history is for humans"))
         .watch(AfterToolUse, async |cx| {
             let indent = "  ".repeat(cx.at.run.depth as usize + 1);
             let output = cx.result.output.replace('\n', " ");

@@ -15,25 +15,20 @@ use vertebra::{
 /// The hooks under test, as a library would offer them: usable in a test as in an agent.
 fn house_rules() -> HookSet {
     let mut set = HookSet::new();
-    set.on(BeforeToolUse.tool("bash"), async |cx| {
+    set.on(BeforeToolUse.tool("bash").named("add-timeout"), async |cx| {
         cx.args_mut().entry("timeout").or_insert(30_000);
         proceed()
     })
-    .named("add-timeout")
-    .guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans"))
-    .named("no-rm")
-    .on(PromptSubmit, async |cx| {
+    .guard(BeforeToolUse.command(r"\brm\b").named("no-rm"), async |_cx| deny("deletions are for humans"))
+    .on(PromptSubmit.named("calendar"), async |cx| {
         cx.add_context("Today is Monday.");
         proceed()
     })
-    .named("calendar")
-    .on(AfterToolUse, async |cx| {
+    .on(AfterToolUse.named("blot"), async |cx| {
         cx.result.output = cx.result.output.replace("hunter2", "***");
         proceed()
     })
-    .named("blot")
-    .on(BeforeStep.metadata("paused", Test::Equals(json!(true))), async |_cx| stop("paused"))
-    .named("pause");
+    .on(BeforeStep.metadata("paused", Test::Equals(json!(true))).named("pause"), async |_cx| stop("paused"));
     set
 }
 

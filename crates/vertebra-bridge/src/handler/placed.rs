@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Attach as _, FailurePolicy, Guard, Hook, HookSet, Name, Role, Watch};
+use vertebra::{Attach as _, Guard, Hook, HookOptions, HookSet, Match as _, Name, Role, Watch};
 
 use super::{DEFAULT_LIMIT, External};
 use crate::{
@@ -30,37 +30,28 @@ impl Placed {
         stand: &Stand,
         body: impl Hook<P> + Guard<P> + Watch<P>,
     ) {
-        let matcher = stand.matcher.clone();
-        match stand.role {
-            Role::Guard => {
-                if !point.attach_guard(set, matcher, body) {
-                    return;
-                }
+        let mut site = point.named(self.name).priority(self.priority).timeout(stand.limit() + GRACE);
+        if let Some(matcher) = stand.matcher.clone() {
+            site = site.matching(matcher);
+        }
+        site = self.before.into_iter().fold(site, HookOptions::before);
+        site = self.after.into_iter().fold(site, HookOptions::after);
+        if stand.role == Role::Watch {
+            if stand.detached {
+                set.add_watch(site.detached(), body);
+            } else {
+                set.add_watch(site, body);
             }
-            Role::Watch => point.attach_watch(set, matcher, body),
-            Role::Hook | Role::Around => point.attach_hook(set, matcher, body),
+            return;
         }
-        set.named(self.name).priority(self.priority).timeout(stand.limit() + GRACE);
-        if stand.max_retries > 0 {
-            set.max_retries(stand.max_retries);
-        }
-        match stand.on_failure {
-            Some(FailurePolicy::Open) => _ = set.fail_open(),
-            Some(FailurePolicy::Closed) => _ = set.fail_closed(),
-            Some(FailurePolicy::Ask) => _ = set.fail_ask(),
-            None => {}
-        }
+        let mut site = site.max_retries(stand.max_retries);
         if stand.shadow {
-            set.shadow();
+            site = site.shadow();
         }
-        if stand.detached {
-            set.detached();
-        }
-        for name in self.before {
-            set.before(name);
-        }
-        for name in self.after {
-            set.after(name);
+        match (stand.role, stand.on_failure) {
+            (Role::Guard, _) => _ = P::attach_guard(set, site, body),
+            (_, Some(policy)) => _ = set.add_hook(site.on_failure(policy), body),
+            (_, None) => _ = set.add_hook(site, body),
         }
     }
 }

@@ -35,8 +35,8 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Model, ModelError, ModelId, Name, POINTS,
-    PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
+    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookOptions as _, HookSet, Model, ModelError, ModelId, Name,
+    POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
@@ -194,13 +194,10 @@ impl Policy {
         };
         let mut set = set(self.hooks.iter().filter(counts), &self.hooks, Order::WithOthers);
         // What is added as a step begins is told in that step.
-        set.on(BeforeStep, async |cx| {
+        set.on(BeforeStep.named(CONTEXT).priority(LAST).fail_open(), async |cx| {
             deliver_context(cx.state_mut(), BUNDLE);
             proceed()
-        })
-        .named(CONTEXT)
-        .priority(LAST)
-        .fail_open();
+        });
         set.append(more);
         set.bundled(BUNDLE)
     }
@@ -299,14 +296,11 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
         RegisterError::Duplicate { name, .. } => name,
         RegisterError::UnknownName { hook, .. }
         | RegisterError::AcrossRoles { hook, .. }
+        | RegisterError::TooMany { hook, .. }
         | RegisterError::Pattern { hook, .. }
-        | RegisterError::NoAttribute { hook, .. }
-        | RegisterError::GuardFailsOpen { hook }
-        | RegisterError::GuardNotInherited { hook }
-        | RegisterError::WithoutEffect { hook, .. }
-        | RegisterError::NotDetachable { hook } => hook,
+        | RegisterError::NoAttribute { hook, .. } => hook,
         RegisterError::Cycle { names, .. } => names.first().map_or("", String::as_str),
-        RegisterError::DuplicateBundle { .. } | RegisterError::NoHookYet { .. } | RegisterError::NotFound { .. } => "",
+        RegisterError::DuplicateBundle { .. } | RegisterError::NotFound { .. } => "",
     };
     let hook = hooks.iter().find(|hook| hook.in_force_as(name));
     let origin = hook.map_or_else(|| Origin { line: None, ..Origin::command_line() }, |hook| hook.origin.clone());

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use vertebra::{Agent, Attach as _, BeforeStep, BeforeToolUse, Capability, HookSet, Hooks, Kit, ask, proceed};
+use vertebra::{
+    Agent, Attach as _, BeforeStep, BeforeToolUse, Capability, HookOptions as _, HookSet, Hooks, Kit, ask, proceed,
+};
 
 use super::{Answers, BUNDLE, Files, Policy, PolicyError, files::Stamp};
 use crate::{
@@ -172,12 +174,11 @@ impl Inner {
         let me: Weak<Self> = Arc::downgrade(self);
         let mut more = HookSet::new();
         let whole = me.clone();
-        more.guard(BeforeToolUse, async move |cx| {
+        more.guard(BeforeToolUse.named("whole"), async move |cx| {
             let missing = whole.upgrade().and_then(|me| me.now().why_asked().map(str::to_owned));
             needs_person(missing.as_deref(), &cx.tool).map_or_else(proceed, ask)
-        })
-        .named("whole");
-        more.on(BeforeStep, async move |cx| {
+        });
+        more.on(BeforeStep.named("reload").priority(-super::LAST).fail_open(), async move |cx| {
             if let Some(me) = me.upgrade() {
                 let run = cx.scope();
                 for message in tokio::task::spawn_blocking(move || me.look()).await? {
@@ -185,10 +186,7 @@ impl Inner {
                 }
             }
             proceed()
-        })
-        .named("reload")
-        .priority(-super::LAST)
-        .fail_open();
+        });
         policy.hook_set_with(more, answers)
     }
 

@@ -144,7 +144,7 @@ fn an_impossible_order_is_an_error_with_its_line() {
     ];
     insta::assert_snapshot!(errors.join("\n"), @r"
     user.toml, line 5: the hook `x`: `before` names `fist`, but there is no such hook at BeforeToolUse: did you mean `first`?
-    user.toml, line 1: these hooks at BeforeToolUse each have to run before the next: a → b → a
+    user.toml, line 1: the hooks at BeforeToolUse cannot be ordered, because each has to run before the next: a → b → a; remove one of these constraints
     user.toml, line 5: `h` cannot run after `plain`: hooks run first, then guards, then watches
     project.toml, line 1: the hook `x`: no hook can run before the managed hook `first`: remove it from `before`
     managed.toml, line 1: the hook `x`: managed hooks run before all others: remove `plain` from `before`

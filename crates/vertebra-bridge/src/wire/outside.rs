@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use vertebra::{
-    AgentState, Args, Attach as _, Cx, Guard, Hook, HookError, HookSet, Match as _, Matcher, Message, Point, Watch,
+    AgentState, Args, Attach as _, Cx, Guard, HookError, HookSet, Message, Point, Registration, narrow::Deciding,
 };
 
 /// What of an event an answer from outside may change.
@@ -36,24 +36,8 @@ pub trait Outside: Point<State = AgentState> {
     /// Tells the model something besides.
     fn add_context(cx: &mut Cx<'_, Self>, text: String);
 
-    /// Adds a guard; says whether one can stand here.
-    fn attach_guard(self, set: &mut HookSet, matcher: Option<Matcher>, guard: impl Guard<Self>) -> bool;
-
-    /// Adds a hook.
-    fn attach_hook(self, set: &mut HookSet, matcher: Option<Matcher>, hook: impl Hook<Self>) {
-        match matcher {
-            Some(matcher) => set.add_hook(self.matching(matcher), hook),
-            None => set.add_hook(self, hook),
-        };
-    }
-
-    /// Adds a watch.
-    fn attach_watch(self, set: &mut HookSet, matcher: Option<Matcher>, watch: impl Watch<Self>) {
-        match matcher {
-            Some(matcher) => set.add_watch(self.matching(matcher), watch),
-            None => set.add_watch(self, watch),
-        };
-    }
+    /// Adds a guard with these options; says whether one can stand here.
+    fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool;
 }
 
 /// Something to do at a point that is known by its name alone.
@@ -117,8 +101,8 @@ macro_rules! outside {
                     outside!(@$context cx, text);
                 }
 
-                fn attach_guard(self, set: &mut HookSet, matcher: Option<Matcher>, guard: impl Guard<Self>) -> bool {
-                    outside!(@attach $role self, set, matcher, guard)
+                fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool {
+                    outside!(@attach $role set, site, guard)
                 }
             }
         )*
@@ -172,15 +156,12 @@ macro_rules! outside {
     (@later $cx:ident, $text:ident) => { later_context($cx.state_mut(), $text) };
     (@decides guard) => { true };
     (@decides none) => { false };
-    (@attach guard $point:ident, $set:ident, $matcher:ident, $guard:ident) => {{
-        match $matcher {
-            Some(matcher) => $set.add_guard($point.matching(matcher), $guard),
-            None => $set.add_guard($point, $guard),
-        };
+    (@attach guard $set:ident, $site:ident, $guard:ident) => {{
+        $set.add_guard($site, $guard);
         true
     }};
-    (@attach none $point:ident, $set:ident, $matcher:ident, $guard:ident) => {{
-        let _ = ($point, $set, $matcher, $guard);
+    (@attach none $set:ident, $site:ident, $guard:ident) => {{
+        let _ = ($set, $site, $guard);
         false
     }};
 }

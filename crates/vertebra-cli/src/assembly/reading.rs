@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, MatchAttribute as _, allow, proceed};
+use vertebra::{Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, MatchAttribute as _, allow, proceed};
 use vertebra_kit::bash::{
     CWD, Reading,
     policy::{Ground, only_reads},
@@ -19,7 +19,7 @@ impl Capability for FreeReading {
     fn install(self, kit: &mut Kit) {
         let ground = Arc::new(self.ground);
         // After hooks that rewrite, before the permissions.
-        kit.on(BeforeToolUse.tool("bash"), async move |cx| {
+        kit.on(BeforeToolUse.tool("bash").named("reading/free").priority(900).fail_open(), async move |cx| {
             let Some(command) = cx.command().map(str::to_owned) else { return proceed() };
             let mut ground = (*ground).clone();
             if let Ok(Some(here)) = cx.state().metadata().read(CWD) {
@@ -27,10 +27,7 @@ impl Capability for FreeReading {
             }
             // Looking for links may block on the disk.
             if spawn_blocking(move || only_reads(&command, &ground)).await? { allow() } else { proceed() }
-        })
-        .named("reading/free")
-        .priority(900)
-        .fail_open();
+        });
     }
 }
 

@@ -22,14 +22,12 @@ impl ModelSwitch {
         let instead = wanted.clone();
         let mut set = HookSet::new();
         // Runs before hooks that choose a model themselves, so that their choice wins.
-        set.on(BeforeInference, async move |cx| {
+        set.on(BeforeInference.named(Self::HOOK).priority(0), async move |cx| {
             if cx.request.model == first {
                 cx.request.model = instead.lock().unwrap_or_else(PoisonError::into_inner).clone();
             }
             proceed()
-        })
-        .named(Self::HOOK)
-        .priority(0);
+        });
         agent.hooks().install(set)?;
         Ok(Self { models, wanted })
     }

@@ -27,25 +27,22 @@ pub(crate) fn agent(folder: &Path, pauses: bool) -> anyhow::Result<Agent> {
         // A shell tool: each command is parsed and judged first, then runs in a sandbox.
         .with(Bash::in_dir(folder))
         // A hook can change a call.
-        .on(BeforeToolUse.tool("bash"), async |cx| {
+        .on(BeforeToolUse.tool("bash").named("every-command-has-a-timeout"), async |cx| {
             cx.args_mut().entry("timeout_ms").or_insert(5_000);
             proceed()
         })
-        .named("every-command-has-a-timeout")
         // A guard sees the final form of a call and can deny it.
-        .guard(BeforeToolUse.command(r"^rm\b"), async |_cx| deny("only a person may delete files"))
-        .named("no-rm")
-        .priority(1)
+        .guard(BeforeToolUse.command(r"^rm\b").named("no-rm").priority(1), async |_cx| {
+            deny("only a person may delete files")
+        })
         // A watch sees every call, also one that was denied.
-        .watch(AfterToolUse, async move |cx| {
+        .watch(AfterToolUse.named("audit").detached(), async move |cx| {
             let line = serde_json::json!({ "tool": cx.tool, "args": cx.args, "status": cx.result.status });
             let mut file = OpenOptions::new().create(true).append(true).open(&audit).await?;
             file.write_all(format!("{line}\n").as_bytes()).await?;
             file.flush().await?;
             Ok(())
         })
-        .named("audit")
-        .detached()
         .build()?;
     Ok(agent)
 }

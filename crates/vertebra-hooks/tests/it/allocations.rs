@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use vertebra_hooks::{Attach, Frame, HookSet, Hooks, Outcome, Retries, deny, proceed};
+use vertebra_hooks::{Attach, Frame, HookOptions, HookSet, Hooks, Outcome, Retries, deny, proceed};
 
 use crate::world::{Calling, Desk, MatchCall, call, hooks};
 
@@ -68,6 +68,38 @@ fn hooks_chosen_by_the_name_of_a_tool_allocate_nothing_of_their_own() {
 fn a_child_allocates_no_more_than_its_parent() {
     let counts = [0, 1, 10].map(|count| allocations(&hooks(looking(count)).child().child()));
     assert_eq!(counts, [0, 1, 1]);
+}
+
+/// The bytes that it takes to register so many hooks without a name, so many more from the same line, and so many guards
+/// that each run after the one before.
+fn registering(count: usize) -> u64 {
+    let unnamed = || {
+        let mut set = HookSet::new();
+        for _ in 0..count {
+            set.on(Calling, async |_| proceed());
+        }
+        set
+    };
+    let mut chain = HookSet::new();
+    chain.guard(Calling.named("g0"), async |_| proceed());
+    for at in 1..count {
+        chain.guard(Calling.named(format!("g{at}")).after(format!("g{}", at - 1)), async |_| proceed());
+    }
+    let sets = [unnamed(), unnamed(), chain];
+    let registered = || {
+        let hooks = Hooks::default();
+        for set in sets {
+            hooks.install(set).expect("these fit together");
+        }
+        assert_eq!(hooks.count(), 3 * count);
+    };
+    allocation_counter::measure(registered).bytes_total
+}
+
+#[test]
+fn registration_takes_memory_in_proportion_to_the_number_of_hooks() {
+    let (once, twice) = (registering(1_000), registering(2_000));
+    assert!(twice < once * 5 / 2, "{once} bytes for 1000 hooks, {twice} for 2000");
 }
 
 #[test]

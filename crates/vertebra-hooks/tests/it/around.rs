@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use vertebra_hooks::{Around, Attach, HookError, HookSet, Hooks, Next, OpCx, WrapError, deny, proceed};
+use vertebra_hooks::{
+    Around, AroundOptions, Attach, HookError, HookOptions, HookSet, Hooks, Next, OpCx, WrapError, deny, proceed,
+};
 
 use crate::world::{Call, Calling, Desk, Doing, Seen, call, fire, hooks};
 
@@ -24,14 +26,14 @@ async fn run(hooks: &Hooks, core: &Seen, call: Call) -> Result<String, WrapError
 #[tokio::test]
 async fn arounds_wrap_outermost_first() {
     let mut set = HookSet::new();
-    for (name, priority) in [("inner", 2), ("outer", 1), ("middle", 2)] {
-        set.around(Doing, async move |cx, next| {
+    let sites =
+        [("inner", Doing.priority(2)), ("outer", Doing.priority(1)), ("middle", Doing.priority(2).before("inner"))];
+    for (name, site) in sites {
+        set.around(site.named(name), async move |cx, next| {
             cx.tool = format!("{}>{name}", cx.tool);
             Ok(format!("{name}({})", next.run(cx).await?))
         });
-        set.named(name).priority(priority);
     }
-    set.before("inner");
 
     let core = Seen::default();
     let done = run(&hooks(set), &core, call("t")).await.expect("nobody fails");
@@ -41,18 +43,16 @@ async fn arounds_wrap_outermost_first() {
 #[tokio::test]
 async fn next_may_be_called_again_and_each_time_begins_with_what_the_around_hands_over() {
     let mut set = HookSet::new();
-    set.around(Doing, async |cx, next| {
+    set.around(Doing.named("thrice").priority(1), async |cx, next| {
         let first = next.run(cx).await?;
         let second = next.run(cx).await?;
         cx.tool.push('!');
         Ok(format!("{first}, {second}, {}", next.run(cx).await?))
     });
-    set.named("thrice").priority(1);
-    set.around(Doing, async |cx, next| {
+    set.around(Doing.named("plus").priority(2), async |cx, next| {
         cx.tool.push('+');
         next.run(cx).await
     });
-    set.named("plus").priority(2);
 
     let core = Seen::default();
     let done = run(&hooks(set), &core, call("t")).await.expect("nobody fails");
@@ -78,7 +78,7 @@ async fn each_call_of_next_passes_the_guards_anew() {
         cx.tool = "rm".into();
         Ok(format!("{first}; {}", next.run(cx).await?))
     });
-    set.guard(Calling, async |cx| if cx.tool == "rm" { deny("no rm") } else { proceed() }).named("no-rm");
+    set.guard(Calling.named("no-rm"), async |cx| if cx.tool == "rm" { deny("no rm") } else { proceed() });
     let hooks = hooks(set);
 
     let core = async |call: Call| fire(&hooks, call).await.outcome.to_string();
@@ -89,14 +89,14 @@ async fn each_call_of_next_passes_the_guards_anew() {
 #[tokio::test(start_paused = true)]
 async fn an_around_that_fails_names_itself() {
     let mut errs = HookSet::new();
-    errs.around(Doing, async |_, _| Err(HookError::new("no key"))).named("cache");
+    errs.around(Doing.named("cache"), async |_, _| Err(HookError::new("no key")));
     let mut panics = HookSet::new();
-    panics.around(Doing, async |_, _| panic!("no key")).named("cache");
+    panics.around(Doing.named("cache"), async |_, _| panic!("no key"));
     let mut hangs = HookSet::new();
-    hangs.around(Doing, async |_, _| std::future::pending().await).named("cache").timeout(Duration::from_secs(2));
+    hangs.around(Doing.named("cache").timeout(Duration::from_secs(2)), async |_, _| std::future::pending().await);
     let mut inside = HookSet::new();
-    inside.around(Doing, async |cx, next| next.run(cx).await).named("outer");
-    inside.around(Doing, async |_, _| Err(HookError::new("no key"))).named("cache");
+    inside.around(Doing.named("outer"), async |cx, next| next.run(cx).await);
+    inside.around(Doing.named("cache"), async |_, _| Err(HookError::new("no key")));
 
     let cases = [
         (errs, "`cache` failed: no key"),
@@ -114,7 +114,7 @@ async fn an_around_that_fails_names_itself() {
 #[tokio::test(start_paused = true)]
 async fn an_around_waits_for_its_operation_as_long_as_that_takes() {
     let mut set = HookSet::new();
-    set.around(Doing, async |cx, next| next.run(cx).await).named("outer");
+    set.around(Doing.named("outer"), async |cx, next| next.run(cx).await);
     let slow = async |_: Call| {
         tokio::time::sleep(Duration::from_hours(2)).await;
         "slow".to_owned()
@@ -132,13 +132,12 @@ async fn an_around_may_make_good_what_failed_further_in() {
         done => done,
     });
     let attempts = Arc::new(AtomicU32::new(0));
-    set.around(Doing, async move |cx, next| {
+    set.around(Doing.named("flaky"), async move |cx, next| {
         if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
             return Err(HookError::new("first time"));
         }
         next.run(cx).await
     });
-    set.named("flaky");
     let hooks = hooks(set);
 
     let core = Seen::default();
@@ -161,7 +160,7 @@ impl Around<Doing> for Counter {
 #[tokio::test]
 async fn a_struct_may_be_an_around_and_keeps_its_state() {
     let mut set = HookSet::new();
-    set.add_around(Doing, Counter(AtomicU32::new(0))).named("counter");
+    set.add_around(Doing.named("counter"), Counter(AtomicU32::new(0)));
     let hooks = hooks(set);
 
     let core = Seen::default();
@@ -172,7 +171,7 @@ async fn a_struct_may_be_an_around_and_keeps_its_state() {
 #[tokio::test]
 async fn an_around_that_is_switched_off_is_not_passed() {
     let mut set = HookSet::new();
-    set.around(Doing, async |_, _| Ok("instead".to_owned())).named("instead");
+    set.around(Doing.named("instead"), async |_, _| Ok("instead".to_owned()));
     let hooks = hooks(set);
     let core = Seen::default();
     let mut done = vec![];

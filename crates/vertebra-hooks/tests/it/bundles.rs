@@ -1,13 +1,13 @@
 //! Bundles: hooks that have a name together.
 
-use vertebra_hooks::{Attach, HookSet, Hooks, RegisterError, deny, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Hooks, RegisterError, deny, proceed};
 
 use crate::world::{Calling, Noticing, call, fire, hooks};
 
 fn rules(bundle: &'static str) -> HookSet {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("last").after("first");
-    set.on(Calling, async |_| proceed()).named("first");
+    set.on(Calling.named("last").after("first"), async |_| proceed());
+    set.on(Calling.named("first"), async |_| proceed());
     set.on(Noticing, async |_| proceed());
     set.bundled(bundle)
 }
@@ -39,7 +39,7 @@ async fn a_bundle_is_switched_replaced_and_removed_as_one() {
     assert_eq!(told(&hooks).await, "a/first is switched off, a/last is switched off, = proceeded");
     hooks.enable("a").expect("the bundle is there");
     let mut strict = HookSet::new();
-    strict.on(Calling, async |_| deny("closed")).named("door");
+    strict.on(Calling.named("door"), async |_| deny("closed"));
     hooks.replace("a", strict.bundled("a")).expect("the name is free once the old bundle is gone");
     assert_eq!(told(&hooks).await, "a/door denied: closed, = denied by a/door: closed");
     hooks.remove("a").expect("the bundle is there");
@@ -56,7 +56,7 @@ fn one_hook_of_a_bundle_is_still_reached_by_its_own_name() {
 #[test]
 fn a_name_that_another_bundle_has_is_refused_whatever_hooks_it_brings() {
     let mut other = HookSet::new();
-    other.on(Calling, async |_| proceed()).named("unlike any other");
+    other.on(Calling.named("unlike any other"), async |_| proceed());
     let other = other.bundled("a");
     let expected = RegisterError::DuplicateBundle { bundle: "a".into() };
 
@@ -72,9 +72,9 @@ fn a_name_that_another_bundle_has_is_refused_whatever_hooks_it_brings() {
 #[tokio::test]
 async fn a_constraint_may_name_a_hook_outside_the_bundle() {
     let mut inside = HookSet::new();
-    inside.on(Calling, async |_| proceed()).named("mine").before("yours");
+    inside.on(Calling.named("mine").before("yours"), async |_| proceed());
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("yours");
+    set.on(Calling.named("yours"), async |_| proceed());
     set.append(inside.bundled("a"));
     assert_eq!(told(&hooks(set)).await, "a/mine proceeded, yours proceeded, = proceeded");
 }
@@ -83,8 +83,8 @@ async fn a_constraint_may_name_a_hook_outside_the_bundle() {
 async fn hooks_that_stand_together_keep_their_names_and_are_replaced_as_one() {
     let together = |reason: &'static str| {
         let mut set = HookSet::new();
-        set.on(Calling, async |_| proceed()).named("last").after("door");
-        set.on(Calling, async move |_| if reason.is_empty() { proceed() } else { deny(reason) }).named("door");
+        set.on(Calling.named("last").after("door"), async |_| proceed());
+        set.on(Calling.named("door"), async move |_| if reason.is_empty() { proceed() } else { deny(reason) });
         set.together("clients")
     };
     let hooks = hooks(together(""));

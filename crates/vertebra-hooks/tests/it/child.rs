@@ -1,6 +1,6 @@
 //! A child has its parent's hooks and can only add.
 
-use vertebra_hooks::{Attach, Drained, HookSet, Hooks, Reach, deny, proceed};
+use vertebra_hooks::{Attach, Drained, HookOptions, HookSet, Hooks, deny, proceed};
 
 use crate::world::{Call, Calling, Desk, Doing, Seen, call, fire, hooks};
 
@@ -9,15 +9,12 @@ fn set(wishes: &[&str]) -> HookSet {
     let mut set = HookSet::new();
     for wish in wishes {
         let name = wish.split(['<', '>']).next().unwrap_or_default();
-        set.on(Calling, async |_| proceed()).named(name);
+        let mut site = Calling.named(name);
         for (at, sign) in wish.match_indices(['<', '>']) {
             let other = wish[at + 1..].split(['<', '>']).next().unwrap_or_default();
-            if sign == "<" {
-                set.before(other)
-            } else {
-                set.after(other)
-            };
+            site = if sign == "<" { site.before(other) } else { site.after(other) };
         }
+        set.on(site, async |_| proceed());
     }
     set
 }
@@ -31,7 +28,7 @@ async fn order(hooks: &Hooks) -> String {
 #[tokio::test]
 async fn what_the_parent_has_holds_for_the_child_and_its_children() {
     let mut parents = HookSet::new();
-    parents.guard(Calling, async |_| deny("not in this house")).named("house-rule");
+    parents.guard(Calling.named("house-rule"), async |_| deny("not in this house"));
     let parent = hooks(parents);
     let child = parent.child();
     child.install(set(&["own"])).expect("a new name");
@@ -95,26 +92,68 @@ fn a_childs_mistakes_are_errors_too() {
 
     let expected = [
         "`c` is to run after `p3`, but no hook of that name is at Calling: did you mean `p1`?",
-        "these hooks at Calling each have to run before the next: p1 → p2 → c → p1",
+        "the hooks at Calling cannot be ordered, because each has to run before the next: p1 → p2 → c → p1; remove one of these constraints",
     ];
     assert_eq!(errors.map(|error| error.expect_err("a mistake").to_string()), expected);
     assert_eq!(child.count(), 2);
 }
 
 #[tokio::test]
-async fn where_the_parent_changes_against_a_childs_wish_the_parents_order_holds() {
+async fn a_change_of_the_parent_that_breaks_a_childs_constraint_is_refused_and_names_the_hooks() {
     let parent = hooks(set(&["p1", "p2"]));
     let child = parent.child();
     child.install(set(&["c>p1<p2"])).expect("possible so far");
-    let mut orders = vec![order(&child).await];
-    parent.replace("p2", set(&["p2<p1"])).expect("the parent may");
-    orders.push(order(&child).await);
-    parent.replace("p2", set(&["p2"])).expect("the parent may");
-    orders.push(order(&child).await);
-    parent.remove("p1").expect("it is there");
-    orders.push(order(&child).await);
+    let grandchild = child.child();
 
-    assert_eq!(orders, ["p1 c p2", "p2 p1 c", "p1 c p2", "c p2"]);
+    let error = parent.replace("p2", set(&["p2<p1"])).expect_err("`c` stands between them");
+    let circle = "the hooks at Calling cannot be ordered, because each has to run before the next: \
+                  p1 → c → p2 → p1; remove one of these constraints";
+    assert_eq!(error.to_string(), circle);
+    let orders = [order(&parent).await, order(&child).await, order(&grandchild).await];
+    assert_eq!(orders, ["p1 p2", "p1 c p2", "p1 c p2"], "nothing has changed");
+
+    child.remove("c").expect("it is the child's");
+    parent.replace("p2", set(&["p2<p1"])).expect("nobody stands between them any more");
+    assert_eq!(order(&grandchild).await, "p2 p1");
+    parent.remove("p1").expect("it is there");
+    assert_eq!(order(&grandchild).await, "p2");
+}
+
+#[test]
+fn a_child_that_is_gone_holds_up_no_change_of_its_parent() {
+    let parent = hooks(set(&["p1", "p2"]));
+    let child = parent.child();
+    child.install(set(&["c>p1<p2"])).expect("possible so far");
+    drop(child);
+
+    parent.replace("p2", set(&["p2<p1"])).expect("nobody stands between them any more");
+}
+
+#[test]
+fn hooks_that_cannot_be_ordered_together_are_not_layered() {
+    let parent = hooks(set(&["p1", "p2"]));
+    let child = parent.child();
+    child.install(set(&["c>p1<p2"])).expect("possible under this parent");
+    let other = hooks(set(&["p1", "p2<p1"]));
+    let own = hooks(set(&["p1", "p2"]));
+    own.install(set(&["d<p1>p2"])).expect("possible here");
+
+    let circle = "the hooks at Calling cannot be ordered, because each has to run before the next: \
+                  p1 → c → p2 → p1; remove one of these constraints";
+    let errors = [Hooks::layered(&other, &child), other.beside(&child)];
+    assert_eq!(errors.map(|error| error.expect_err("`c` cannot stand there").to_string()), [circle; 2]);
+    Hooks::layered(&other, &own).expect("`d` stands between them the other way round");
+}
+
+#[test]
+fn constraints_that_the_roles_rule_out_are_not_layered() {
+    let mut watches = HookSet::new();
+    watches.watch(Calling.named("p1"), async |_| Ok(()));
+    let own = hooks(set(&["p1"]));
+    own.install(set(&["c>p1"])).expect("possible here");
+
+    let error = Hooks::layered(&hooks(watches), &own).expect_err("a hook cannot wait for a watch");
+    assert_eq!(error.to_string(), "`c` cannot run after `p1`: hooks run first, then guards, then watches");
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,12 +162,11 @@ async fn a_child_inherits_arounds_and_detached_watches_too() {
     let mut parents = HookSet::new();
     parents.around(Doing, async |cx, next| Ok(format!("({})", next.run(cx).await?)));
     let log = seen.clone();
-    parents.watch(Calling, async move |cx| {
+    parents.watch(Calling.detached(), async move |cx| {
         tokio::task::yield_now().await;
         log.add(&cx.tool);
         Ok(())
     });
-    parents.detached();
     let child = hooks(parents).child();
 
     let core = async |call: Call| fire(&child, call).await.outcome.to_string();
@@ -143,6 +181,7 @@ async fn a_child_inherits_arounds_and_detached_watches_too() {
 async fn the_same_hooks_may_stand_under_two_parents_and_keep_what_is_added_under_either() {
     let (strict, lax, own) = (hooks(set(&["strict"])), hooks(set(&["lax"])), hooks(set(&["own"])));
     let (under_strict, under_lax) = (Hooks::layered(&strict, &own), Hooks::layered(&lax, &own));
+    let (under_strict, under_lax) = (under_strict.expect("no constraints"), under_lax.expect("no constraints"));
     under_strict.install(set(&["added<strict"])).expect("the parent's name is known");
     own.install(set(&["later"])).expect("a new name");
 
@@ -153,33 +192,23 @@ async fn the_same_hooks_may_stand_under_two_parents_and_keep_what_is_added_under
 #[tokio::test]
 async fn a_hook_that_is_not_inherited_holds_for_its_own_agent_alone() {
     let kept = |name: &'static str| {
-        let mut set = set(&[name]);
-        set.reach(Reach::Own);
+        let mut set = HookSet::new();
+        set.on(Calling.named(name).own_agent_only(), async |_| proceed());
         set
     };
+    let layered = |parent: &Hooks, own: &Hooks| Hooks::layered(parent, own).expect("no constraints");
+    let beside = |agent: &Hooks, more: &Hooks| agent.beside(more).expect("no constraints");
     let (parent, own, more) = (hooks(kept("p")), hooks(kept("c")), hooks(set(&["m"])));
     parent.install(set(&["rule"])).expect("a new name");
-    let child = Hooks::layered(&parent, &own);
+    let child = layered(&parent, &own);
 
     let orders = [
         order(&parent).await,
         order(&child).await,
         order(&child.child()).await,
-        order(&Hooks::layered(&parent, &parent)).await,
-        order(&parent.beside(&more)).await,
-        order(&Hooks::layered(&parent.beside(&more), &own)).await,
+        order(&layered(&parent, &parent)).await,
+        order(&beside(&parent, &more)).await,
+        order(&layered(&beside(&parent, &more), &own)).await,
     ];
     assert_eq!(orders, ["p rule", "rule c", "rule", "rule p", "p rule m", "rule m c"]);
-}
-
-#[test]
-fn nobody_escapes_a_guard_by_delegation() {
-    let mut set = HookSet::new();
-    set.guard(Calling, async |_| deny("not here")).named("rule").reach(Reach::Own);
-
-    let error = Hooks::new(set).expect_err("a guard that children would not have");
-    assert_eq!(
-        error.to_string(),
-        "`rule` is a guard, and guards hold for children too: use `on` for a hook of this agent alone"
-    );
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
-use vertebra_hooks::{Attach, Drained, HookError, HookSet, Ran, deny};
+use vertebra_hooks::{Attach, Drained, HookError, HookOptions, HookSet, Ran, deny};
 
 use crate::world::{Calling, Seen, call, fire, hooks};
 
@@ -14,12 +14,11 @@ const A_WHILE: Duration = Duration::from_secs(5);
 fn gated(name: &'static str, gate: &Arc<Semaphore>, seen: &Seen) -> HookSet {
     let (gate, seen) = (gate.clone(), seen.clone());
     let mut set = HookSet::new();
-    set.watch(Calling, async move |cx| {
+    set.watch(Calling.named(name).no_timeout().detached(), async move |cx| {
         gate.acquire().await?.forget();
         seen.add(format!("{name} {} {}", cx.tool, cx.record()));
         Ok(())
     });
-    set.named(name).no_timeout().detached();
     set
 }
 
@@ -28,7 +27,7 @@ async fn a_slow_detached_watch_holds_up_neither_the_dispatch_nor_other_watches()
     let (closed, open, seen) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(9)), Seen::default());
     let mut set = gated("slow", &closed, &seen);
     set.append(gated("fast", &open, &seen));
-    set.guard(Calling, async |_| deny("no")).named("guard");
+    set.guard(Calling.named("guard"), async |_| deny("no"));
     let hooks = hooks(set);
 
     let fired = fire(&hooks, call("t")).now_or_never().expect("nobody waits for a detached watch");
@@ -92,7 +91,7 @@ async fn a_detached_watch_that_fails_goes_on_with_the_next_event() {
     let seen = Seen::default();
     let mut set = HookSet::new();
     let log = seen.clone();
-    set.watch(Calling, async move |cx| match cx.tool.as_str() {
+    set.watch(Calling.detached().timeout(Duration::from_secs(1)), async move |cx| match cx.tool.as_str() {
         "errs" => Err(HookError::new("no")),
         "panics" => panic!("no"),
         "hangs" => std::future::pending().await,
@@ -101,7 +100,6 @@ async fn a_detached_watch_that_fails_goes_on_with_the_next_event() {
             Ok(())
         }
     });
-    set.detached().timeout(Duration::from_secs(1));
     let hooks = hooks(set);
     for tool in ["errs", "panics", "hangs", "works"] {
         fire(&hooks, call(tool)).await;

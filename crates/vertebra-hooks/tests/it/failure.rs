@@ -11,7 +11,7 @@ use std::{
 use futures_util::FutureExt;
 use tokio::time::Instant;
 use vertebra_hooks::{
-    Attach, Failure, FailurePolicy, HookError, HookSet, Kind, Point, Ran, Verdict, deny, proceed, stop,
+    Attach, Failure, FailurePolicy, HookError, HookOptions, HookSet, Kind, Point, Ran, Verdict, deny, proceed, stop,
 };
 
 use crate::world::{Calling, Ending, Line, Noticing, call, check, fire, hooks, story};
@@ -19,13 +19,12 @@ use crate::world::{Calling, Ending, Line, Noticing, call, check, fire, hooks, st
 #[tokio::test(start_paused = true)]
 async fn a_hook_has_thirty_seconds_unless_told_otherwise() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| std::future::pending().await).named("hook").fail_open();
-    set.guard(Calling, async |_| std::future::pending().await).named("guard");
-    set.watch(Calling, async |_| std::future::pending().await).named("watch");
-    set.on(Calling, async |_| std::future::pending().await)
-        .named("hasty")
-        .fail_open()
-        .timeout(Duration::from_millis(7));
+    set.on(Calling.named("hook").fail_open(), async |_| std::future::pending().await);
+    set.guard(Calling.named("guard"), async |_| std::future::pending().await);
+    set.watch(Calling.named("watch"), async |_| std::future::pending().await);
+    set.on(Calling.named("hasty").fail_open().timeout(Duration::from_millis(7)), async |_| {
+        std::future::pending().await
+    });
     let began = Instant::now();
 
     let story = [
@@ -43,11 +42,10 @@ async fn a_hook_has_thirty_seconds_unless_told_otherwise() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_without_a_timeout_takes_as_long_as_it_wants() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| {
+    set.on(Calling.named("slow").no_timeout(), async |_| {
         tokio::time::sleep(Duration::from_hours(24)).await;
         deny("after a day")
     });
-    set.named("slow").no_timeout();
 
     check(set, call("t"), ["slow denied: after a day", "= denied by slow: after a day"]).await;
 }
@@ -55,11 +53,10 @@ async fn a_hook_without_a_timeout_takes_as_long_as_it_wants() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_answers_in_time_is_not_cut_off() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| {
+    set.on(Calling.named("slow"), async |_| {
         tokio::time::sleep(Duration::from_secs(29)).await;
         proceed()
     });
-    set.named("slow");
 
     check(set, call("t"), ["slow proceeded", "= proceeded"]).await;
 }
@@ -68,9 +65,9 @@ async fn a_hook_that_answers_in_time_is_not_cut_off() {
 #[test]
 fn no_timer_is_armed_for_a_hook_that_never_waits() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("hook");
-    set.guard(Calling, async |_| proceed()).named("guard");
-    set.watch(Calling, async |_| Ok(())).named("watch");
+    set.on(Calling.named("hook"), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| proceed());
+    set.watch(Calling.named("watch"), async |_| Ok(()));
 
     let fired = fire(&hooks(set), call("t")).now_or_never().expect("nobody waits");
     assert_eq!(fired.story(), ["hook proceeded", "guard proceeded", "watch proceeded", "= proceeded"]);
@@ -81,19 +78,17 @@ async fn failing<P: Point<State = vertebra_hooks::Bare, Event = Line>>(
     point: P,
     policy: Option<FailurePolicy>,
 ) -> Kind {
-    let mut set = HookSet::new();
-    set.on(point, async |_| Err(HookError::new("broken"))).named("broken");
-    with_policy(&mut set, policy);
-    hooks(set).fire(point, &mut Line::default()).await.verdict().kind()
+    hooks(broken(point, policy)).fire(point, &mut Line::default()).await.verdict().kind()
 }
 
-fn with_policy(set: &mut HookSet, policy: Option<FailurePolicy>) {
+fn broken<P: Point>(point: P, policy: Option<FailurePolicy>) -> HookSet {
+    let mut set = HookSet::new();
+    let site = point.named("broken");
     match policy {
-        None => set,
-        Some(FailurePolicy::Open) => set.fail_open(),
-        Some(FailurePolicy::Closed) => set.fail_closed(),
-        Some(FailurePolicy::Ask) => set.fail_ask(),
+        None => set.on(site, async |_| Err(HookError::new("broken"))),
+        Some(policy) => set.on(site.on_failure(policy), async |_| Err(HookError::new("broken"))),
     };
+    set
 }
 
 #[tokio::test]
@@ -107,10 +102,7 @@ async fn a_failure_comes_to_what_its_policy_says_as_far_as_the_point_has_the_pow
         (Some(Ask), Kind::Ask, Kind::Stop, Kind::Proceed),
     ];
     for (policy, at_call, at_end, at_notice) in cases {
-        let mut set = HookSet::new();
-        set.on(Calling, async |_| Err(HookError::new("broken"))).named("broken");
-        with_policy(&mut set, policy);
-        let fired = fire(&hooks(set), call("t")).await;
+        let fired = fire(&hooks(broken(Calling, policy)), call("t")).await;
 
         assert_eq!(fired.outcome.verdict().kind(), at_call, "a call, {policy:?}");
         assert_eq!(failing(Ending, policy).await, at_end, "an end, {policy:?}");
@@ -121,11 +113,11 @@ async fn a_failure_comes_to_what_its_policy_says_as_far_as_the_point_has_the_pow
 #[test]
 fn the_default_policy_is_closed_where_the_point_can_refuse_and_open_elsewhere() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("at-call");
-    set.on(Ending, async |_| proceed()).named("at-end");
-    set.on(Noticing, async |_| proceed()).named("at-notice");
-    set.guard(Ending, async |_| stop("x")).named("guard-at-end");
-    set.watch(Calling, async |_| Ok(())).named("watch");
+    set.on(Calling.named("at-call"), async |_| proceed());
+    set.on(Ending.named("at-end"), async |_| proceed());
+    set.on(Noticing.named("at-notice"), async |_| proceed());
+    set.guard(Ending.named("guard-at-end"), async |_| stop("x"));
+    set.watch(Calling.named("watch"), async |_| Ok(()));
     let hooks = hooks(set);
     let policies = hooks.list().into_iter().map(|hook| (hook.name.to_string(), hook.on_failure)).collect::<Vec<_>>();
 
@@ -142,7 +134,7 @@ fn the_default_policy_is_closed_where_the_point_can_refuse_and_open_elsewhere() 
 #[tokio::test]
 async fn a_guard_that_fails_refuses_with_the_strongest_word_its_point_has() {
     let mut set = HookSet::new();
-    set.guard(Ending, async |_| Err(HookError::new("broken"))).named("guard");
+    set.guard(Ending.named("guard"), async |_| Err(HookError::new("broken")));
 
     let outcome = hooks(set).fire(Ending, &mut Line::default()).await;
     assert_eq!(
@@ -154,8 +146,8 @@ async fn a_guard_that_fails_refuses_with_the_strongest_word_its_point_has() {
 #[tokio::test]
 async fn a_failure_that_fails_closed_ends_the_hook_phase_like_a_deny() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| Err(HookError::new("broken"))).named("broken");
-    set.on(Calling, async |_| proceed()).named("late");
+    set.on(Calling.named("broken"), async |_| Err(HookError::new("broken")));
+    set.on(Calling.named("late"), async |_| proceed());
 
     let story = [
         "broken failed: broken, so denied",
@@ -168,9 +160,9 @@ async fn a_failure_that_fails_closed_ends_the_hook_phase_like_a_deny() {
 #[tokio::test]
 async fn a_crash_is_told_apart_from_a_deny() {
     let mut by_panic = HookSet::new();
-    by_panic.on(Calling, async |_| panic!("crash")).named("h");
+    by_panic.on(Calling.named("h"), async |_| panic!("crash"));
     let mut by_verdict = HookSet::new();
-    by_verdict.on(Calling, async |_| deny("crash")).named("h");
+    by_verdict.on(Calling.named("h"), async |_| deny("crash"));
 
     let crashed = fire(&hooks(by_panic), call("t")).await.outcome.record();
     let denied = fire(&hooks(by_verdict), call("t")).await.outcome.record();
@@ -191,7 +183,7 @@ async fn an_error_is_told_with_all_its_causes() {
     #[error("the rules cannot be read")]
     struct Outer(#[source] std::num::ParseIntError);
     let mut set = HookSet::new();
-    set.on(Calling, async |_| Err("x".parse::<u8>().map_err(Outer).expect_err("not a number").into())).named("rules");
+    set.on(Calling.named("rules"), async |_| Err("x".parse::<u8>().map_err(Outer).expect_err("not a number").into()));
 
     let fired = fire(&hooks(set), call("t")).await;
     let told = "denied by rules: `rules` failed: the rules cannot be read: invalid digit found in string";
@@ -209,13 +201,12 @@ async fn a_hook_that_fails_is_tried_again_as_often_as_it_may() {
     for (retries, expected) in cases {
         let attempts = Arc::new(AtomicU32::new(0));
         let mut set = HookSet::new();
-        set.on(Calling, async move |cx| {
+        set.on(Calling.named("flaky").max_retries(retries), async move |cx| {
             let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
             // Each attempt begins with the event as it was.
             cx.tool.push_str(&attempt.to_string());
             if attempt < 3 { Err(HookError::new(format!("attempt {attempt}"))) } else { proceed() }
         });
-        set.named("flaky").max_retries(retries);
         let fired = fire(&hooks(set), call("t")).await;
         assert_eq!(fired.story()[0], expected, "max_retries({retries})");
     }
@@ -224,10 +215,9 @@ async fn a_hook_that_fails_is_tried_again_as_often_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn guards_are_tried_again_too_and_each_attempt_has_its_own_timeout() {
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| std::future::pending().await)
-        .named("guard")
-        .max_retries(2)
-        .timeout(Duration::from_secs(1));
+    set.guard(Calling.named("guard").max_retries(2).timeout(Duration::from_secs(1)), async |_| {
+        std::future::pending().await
+    });
     let began = Instant::now();
 
     let story = [

@@ -1,7 +1,7 @@
 //! Matchers: every field, alone and combined.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookSet, Match, Matcher, Matching, Site, Test, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Match, Matcher, Registration, Test, proceed};
 
 use crate::world::{Call, Calling, Desk, MatchCall, call, fire_at, hooks};
 
@@ -11,7 +11,7 @@ pub(crate) async fn holds(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
     holds_at(|| Calling.matching(matcher.clone()), call, desk).await
 }
 
-async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk) -> bool {
+async fn holds_at(site: impl Fn() -> Registration<Calling>, call: &Call, desk: &Desk) -> bool {
     let mut set = HookSet::new();
     set.on(site(), async |_| proceed());
     set.guard(site(), async |_| proceed());
@@ -24,7 +24,7 @@ async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk
     ran
 }
 
-async fn check<const N: usize>(call: Call, cases: [(Matching<Calling>, bool); N]) {
+async fn check<const N: usize>(call: Call, cases: [(Registration<Calling>, bool); N]) {
     let desk = Desk {
         metadata: [("mode".to_owned(), json!("dry-run")), ("empty".to_owned(), json!(null))].into(),
         ..Desk::default()
@@ -36,9 +36,9 @@ async fn check<const N: usize>(call: Call, cases: [(Matching<Calling>, bool); N]
 }
 
 /// The matcher as it is registered.
-fn matcher_of(site: impl Site<Point = Calling>) -> Matcher {
+fn matcher_of(site: Registration<Calling>) -> Matcher {
     let mut set = HookSet::new();
-    set.on(site, async |_| proceed()).named("h");
+    set.on(site.named("h"), async |_| proceed());
     hooks(set).get("h").and_then(|hook| hook.matcher.clone()).expect("it has a matcher")
 }
 

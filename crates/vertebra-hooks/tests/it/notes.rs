@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
-use vertebra_hooks::{Attach, Frame, HookSet, Lasting, Retries, State, proceed};
+use vertebra_hooks::{Attach, Frame, HookOptions, HookSet, Lasting, Retries, State, proceed};
 
 use crate::world::{Calling, Desk, Seen, call, check, fire_at, hooks};
 
@@ -17,11 +17,10 @@ struct Risk {
 async fn a_note_reaches_later_hooks_guards_and_watches_as_the_type_it_was_written_as() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("rater"), async |cx| {
         cx.note(Lasting::Dispatch, Risk { level: 3 })?;
         proceed()
     });
-    set.named("rater");
     let log = seen.clone();
     set.on(Calling, async move |cx| {
         log.add(format!("hook: {:?}", cx.note_of::<Risk>("rater")?));
@@ -48,16 +47,14 @@ async fn a_note_reaches_later_hooks_guards_and_watches_as_the_type_it_was_writte
 #[tokio::test]
 async fn a_note_read_as_another_type_is_a_failure_of_the_reader() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("rater"), async |cx| {
         cx.note(Lasting::Dispatch, "high")?;
         proceed()
     });
-    set.named("rater");
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("reader"), async |cx| {
         cx.note_of::<u8>("rater")?;
         proceed()
     });
-    set.named("reader");
 
     let story = [
         "rater proceeded; /notes/dispatch/rater nothing → \"high\"",
@@ -71,11 +68,10 @@ async fn a_note_read_as_another_type_is_a_failure_of_the_reader() {
 async fn a_note_lasts_as_long_as_it_was_meant_to() {
     let mut set = HookSet::new();
     for (name, lasting) in [("d", Lasting::Dispatch), ("s", Lasting::Step), ("r", Lasting::Run)] {
-        set.on(Calling, async move |cx| {
+        set.on(Calling.named(name), async move |cx| {
             cx.note(lasting, 1)?;
             proceed()
         });
-        set.named(name);
     }
     let fired = fire_at(&hooks(set), call("t"), Desk::default(), Retries::Allowed).await;
     let mut notes = fired.desk.notes().clone();
@@ -93,12 +89,11 @@ async fn a_note_lasts_as_long_as_it_was_meant_to() {
 async fn of_two_notes_the_shorter_lived_is_read() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("w"), async |cx| {
         cx.note(Lasting::Run, "for the run")?;
         cx.note(Lasting::Dispatch, "for now")?;
         proceed()
     });
-    set.named("w");
     let log = seen.clone();
     set.guard(Calling, async move |cx| {
         log.add(cx.note_of::<String>("w")?.unwrap_or_default());
@@ -113,11 +108,10 @@ async fn of_two_notes_the_shorter_lived_is_read() {
 #[tokio::test]
 async fn notes_stand_in_the_record_under_a_valid_pointer() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("src/a~b.rs:7"), async |cx| {
         cx.note(Lasting::Run, 1)?;
         proceed()
     });
-    set.named("src/a~b.rs:7");
 
     check(set, call("t"), ["src/a~b.rs:7 proceeded; /notes/run/src~1a~0b.rs:7 nothing → 1", "= proceeded"]).await;
 }
@@ -126,13 +120,12 @@ async fn notes_stand_in_the_record_under_a_valid_pointer() {
 async fn a_note_for_a_dispatch_that_was_dropped_does_not_reach_the_next() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("writer"), async |cx| {
         if cx.tool == "first" {
             cx.note(Lasting::Dispatch, "stale")?;
         }
         proceed()
     });
-    set.named("writer");
     let log = seen.clone();
     set.on(Calling, async move |cx| {
         if cx.tool == "first" {

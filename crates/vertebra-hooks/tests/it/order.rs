@@ -1,6 +1,8 @@
 //! The order hooks run in: constraints, then priority, then registration.
 
-use vertebra_hooks::{Attach, HookInfo, HookSet, proceed};
+use vertebra_hooks::{
+    AroundOptions, AroundRegistration, Attach, HookInfo, HookOptions, HookSet, Registration, proceed,
+};
 
 use crate::world::{Calling, Desk, Doing, MatchCall, Seen, call, fire, hooks};
 
@@ -29,17 +31,16 @@ impl Wish {
         Self { after, ..self }
     }
 
-    fn apply(&self, set: &mut HookSet) {
-        set.named(self.name);
-        if let Some(priority) = self.priority {
-            set.priority(priority);
-        }
-        for name in self.before {
-            set.before(*name);
-        }
-        for name in self.after {
-            set.after(*name);
-        }
+    fn site(&self) -> Registration<Calling> {
+        let site = Calling.named(self.name).priority(self.priority.unwrap_or(HookInfo::DEFAULT_PRIORITY));
+        let site = self.before.iter().fold(site, |site, name| site.before(*name));
+        self.after.iter().fold(site, |site, name| site.after(*name))
+    }
+
+    fn around(&self) -> AroundRegistration<Doing> {
+        let site = Doing.named(self.name).priority(self.priority.unwrap_or(HookInfo::DEFAULT_PRIORITY));
+        let site = self.before.iter().fold(site, |site, name| site.before(*name));
+        self.after.iter().fold(site, |site, name| site.after(*name))
     }
 }
 
@@ -50,18 +51,17 @@ async fn check<const N: usize>(wishes: [Wish; N], expected: [&str; N]) {
         let mut set = HookSet::new();
         for wish in &wishes {
             match role {
-                "hook" => set.on(Calling, async |_| proceed()),
-                "guard" => set.guard(Calling, async |_| proceed()),
-                "watch" => set.watch(Calling, async |_| Ok(())),
+                "hook" => set.on(wish.site(), async |_| proceed()),
+                "guard" => set.guard(wish.site(), async |_| proceed()),
+                "watch" => set.watch(wish.site(), async |_| Ok(())),
                 _ => {
                     let (log, name) = (seen.clone(), wish.name);
-                    set.around(Doing, async move |cx, next| {
+                    set.around(wish.around(), async move |cx, next| {
                         log.add(name);
                         next.run(cx).await
                     })
                 }
             };
-            wish.apply(&mut set);
         }
         let hooks = hooks(set);
         let ran: Vec<String> = if role == "around" {
@@ -105,9 +105,9 @@ async fn a_constraint_holds_however_often_it_is_given() {
 #[tokio::test]
 async fn roles_come_before_constraints_and_priorities() {
     let mut set = HookSet::new();
-    set.watch(Calling, async |_| Ok(())).named("watch").priority(1).after("guard");
-    set.guard(Calling, async |_| proceed()).named("guard").priority(2).after("hook");
-    set.on(Calling, async |_| proceed()).named("hook").priority(3).before("watch");
+    set.watch(Calling.named("watch").priority(1).after("guard"), async |_| Ok(()));
+    set.guard(Calling.named("guard").priority(2).after("hook"), async |_| proceed());
+    set.on(Calling.named("hook").priority(3).before("watch"), async |_| proceed());
 
     let fired = fire(&hooks(set), call("t")).await;
     assert_eq!(fired.story(), ["hook proceeded", "guard proceeded", "watch proceeded", "= proceeded"]);
@@ -116,10 +116,10 @@ async fn roles_come_before_constraints_and_priorities() {
 #[tokio::test]
 async fn hooks_installed_later_may_name_those_already_there() {
     let mut first = HookSet::new();
-    first.on(Calling, async |_| proceed()).named("old").priority(1);
+    first.on(Calling.named("old").priority(1), async |_| proceed());
     let hooks = hooks(first);
     let mut second = HookSet::new();
-    second.on(Calling, async |_| proceed()).named("new").before("old");
+    second.on(Calling.named("new").before("old"), async |_| proceed());
     hooks.install(second).expect("`old` is there");
 
     assert_eq!(fire(&hooks, call("t")).await.story(), ["new proceeded", "old proceeded", "= proceeded"]);
@@ -129,11 +129,11 @@ async fn hooks_installed_later_may_name_those_already_there() {
 fn explain_shows_all_hooks_in_the_order_they_run_and_which_of_them_match() {
     use vertebra_hooks::Match;
     let mut set = HookSet::new();
-    set.watch(Calling.tool("rm"), async |_| Ok(())).named("watch");
-    set.guard(Calling.when(|call| call.tool.len() == 2), async |_| proceed()).named("short");
-    set.on(Calling.tool("ls"), async |_| proceed()).named("ls").priority(900);
-    set.on(Calling, async |_| proceed()).named("all").after("ls");
-    set.on(Calling, async |_| proceed()).named("off").priority(1).disabled();
+    set.watch(Calling.tool("rm").named("watch"), async |_| Ok(()));
+    set.guard(Calling.when(|call| call.tool.len() == 2).named("short"), async |_| proceed());
+    set.on(Calling.tool("ls").named("ls").priority(900), async |_| proceed());
+    set.on(Calling.named("all").after("ls"), async |_| proceed());
+    set.on(Calling.named("off").priority(1).disabled(), async |_| proceed());
 
     let explained = hooks(set).explain(Calling, &call("rm"), &Desk::default());
     let explained: Vec<_> = explained.iter().map(|one| (&*one.hook.name, one.matches, one.hook.enabled)).collect();

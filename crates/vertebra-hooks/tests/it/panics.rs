@@ -3,17 +3,17 @@
 use std::{panic::panic_any, time::Duration};
 
 use futures_util::FutureExt;
-use vertebra_hooks::{Answer, Attach, Cx, Hook, HookSet, Match, deny, proceed};
+use vertebra_hooks::{Answer, Attach, Cx, Hook, HookOptions, HookSet, Match, deny, proceed};
 
 use crate::world::{Calling, call, check, fire, hooks};
 
 #[tokio::test]
 async fn a_panic_is_a_failure_with_its_message() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| panic!("plain")).named("text").fail_open();
-    set.on(Calling, async |cx| panic!("about {}", cx.tool)).named("formatted").fail_open();
-    set.on(Calling, async |_| panic_any(7)).named("number").fail_open();
-    set.guard(Calling, async |_| panic!("guard")).named("guard");
+    set.on(Calling.named("text").fail_open(), async |_| panic!("plain"));
+    set.on(Calling.named("formatted").fail_open(), async |cx| panic!("about {}", cx.tool));
+    set.on(Calling.named("number").fail_open(), async |_| panic_any(7));
+    set.guard(Calling.named("guard"), async |_| panic!("guard"));
 
     let story = [
         "text panicked: plain, so proceeded",
@@ -28,12 +28,11 @@ async fn a_panic_is_a_failure_with_its_message() {
 #[tokio::test]
 async fn one_guard_that_panics_does_not_keep_the_others_from_judging() {
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| panic!("first")).named("first");
-    set.guard(Calling, async |_| {
+    set.guard(Calling.named("first"), async |_| panic!("first"));
+    set.guard(Calling.named("second"), async |_| {
         tokio::task::yield_now().await;
         deny("second")
     });
-    set.named("second");
 
     let story =
         ["first panicked: first, so denied", "second denied: second", "= denied by first: `first` panicked: first"];
@@ -54,7 +53,7 @@ impl Hook<Calling> for Stillborn {
 #[tokio::test]
 async fn a_panic_before_the_future_is_made_is_a_failure_too() {
     let mut set = HookSet::new();
-    set.add_hook(Calling, Stillborn).named("stillborn").max_retries(1);
+    set.add_hook(Calling.named("stillborn").max_retries(1), Stillborn);
 
     let story =
         ["stillborn panicked: no tool, 2 times, so denied", "= denied by stillborn: `stillborn` panicked: no tool"];
@@ -75,11 +74,10 @@ impl Drop for Bomb {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_panics_when_it_is_let_go_after_its_timeout_has_timed_out() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| {
+    set.on(Calling.named("bomb").timeout(Duration::from_secs(1)), async |_| {
         let _bomb = Bomb;
         std::future::pending().await
     });
-    set.named("bomb").timeout(Duration::from_secs(1));
 
     let story =
         ["bomb gave no answer within 1000 ms, so denied", "= denied by bomb: `bomb` gave no answer within 1000 ms"];
@@ -100,12 +98,11 @@ async fn a_hook_that_panics_when_its_dispatch_is_cancelled_harms_nobody() {
 #[tokio::test]
 async fn a_hook_that_panics_while_it_cleans_up_has_failed() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("bomb"), async |cx| {
         cx.tool.clear();
         let _bomb = Bomb;
         proceed()
     });
-    set.named("bomb");
 
     let fired =
         check(set, call("t"), ["bomb panicked: the bomb, so denied", "= denied by bomb: `bomb` panicked: the bomb"])
@@ -116,7 +113,7 @@ async fn a_hook_that_panics_while_it_cleans_up_has_failed() {
 #[tokio::test]
 async fn a_panic_whose_own_message_panics_is_still_only_a_failure() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| panic_any(Bomb)).named("bomb");
+    set.on(Calling.named("bomb"), async |_| panic_any(Bomb));
 
     check(set, call("t"), ["bomb panicked: no message, so denied", "= denied by bomb: `bomb` panicked: no message"])
         .await;
@@ -137,7 +134,7 @@ impl std::error::Error for Unspeakable {}
 #[tokio::test]
 async fn an_error_whose_text_panics_is_still_only_a_failure() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| Err(Unspeakable.into())).named("odd");
+    set.on(Calling.named("odd"), async |_| Err(Unspeakable.into()));
 
     check(set, call("t"), ["odd panicked: unspeakable, so denied", "= denied by odd: `odd` panicked: unspeakable"])
         .await;
@@ -146,8 +143,10 @@ async fn an_error_whose_text_panics_is_still_only_a_failure() {
 #[tokio::test]
 async fn a_hook_runs_if_its_condition_cannot_tell() {
     let mut set = HookSet::new();
-    set.guard(Calling.when(|call| call.args["secret"].as_str().expect("a secret").is_empty()), async |_| deny("no"));
-    set.named("guard");
+    set.guard(
+        Calling.when(|call| call.args["secret"].as_str().expect("a secret").is_empty()).named("guard"),
+        async |_| deny("no"),
+    );
 
     check(set, call("t"), ["guard denied: no", "= denied by guard: no"]).await;
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vertebra_hooks::{Attach, HookSet, Match, Matcher, Retries, Test, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Match, Matcher, Retries, Test, proceed};
 
 use crate::world::{Call, Calling, Desk, fire_at, hooks};
 
@@ -102,7 +102,7 @@ proptest! {
     ) {
         let mut set = HookSet::new();
         for (place, matcher) in matchers.iter().enumerate() {
-            set.on(Calling.matching(matcher.clone()), async |_| proceed()).named(place.to_string());
+            set.on(Calling.matching(matcher.clone()).named(place.to_string()), async |_| proceed());
         }
         let hooks = hooks(set);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

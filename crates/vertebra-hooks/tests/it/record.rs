@@ -3,32 +3,30 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use vertebra_hooks::{Attach, HookError, HookSet, Kind, Record, Trace, allow, deny, proceed, skip};
+use vertebra_hooks::{Attach, HookError, HookOptions, HookSet, Kind, Record, Trace, allow, deny, proceed, skip};
 
 use crate::world::{Calling, Seen, call, check, fire, hooks};
 
 fn eventful() -> HookSet {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("shorten"), async |cx| {
         cx.args["timeout"] = 5.into();
         allow()
     });
-    set.named("shorten");
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("lengthen"), async |cx| {
         cx.args["timeout"] = 9.into();
         cx.args["force"] = Value::Null;
         proceed()
     });
-    set.named("lengthen");
-    set.on(Calling, async |_| Err(HookError::new("no rules"))).named("rules").fail_open().max_retries(1);
-    set.on(Calling, async |_| proceed()).named("off").disabled();
-    set.on(Calling, async |_| skip()).named("enough");
-    set.on(Calling, async |_| proceed()).named("late");
-    set.guard(Calling, async |_| proceed()).named("guard-off").disabled();
-    set.guard(Calling, async |_| deny("no")).named("guard");
-    set.watch(Calling, async |_| Ok(())).named("watch").priority(1);
-    set.watch(Calling, async |_| Ok(())).named("watch-off").priority(2).disabled();
-    set.watch(Calling, async |_| Ok(())).named("behind").priority(3).detached();
+    set.on(Calling.named("rules").fail_open().max_retries(1), async |_| Err(HookError::new("no rules")));
+    set.on(Calling.named("off").disabled(), async |_| proceed());
+    set.on(Calling.named("enough"), async |_| skip());
+    set.on(Calling.named("late"), async |_| proceed());
+    set.guard(Calling.named("guard-off").disabled(), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| deny("no"));
+    set.watch(Calling.named("watch").priority(1), async |_| Ok(()));
+    set.watch(Calling.named("watch-off").priority(2).disabled(), async |_| Ok(()));
+    set.watch(Calling.named("behind").priority(3).detached(), async |_| Ok(()));
     set
 }
 
@@ -96,9 +94,9 @@ async fn a_record_survives_the_wire() {
 async fn a_hook_sees_the_verdicts_given_so_far() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |_| allow()).named("one");
-    set.on(Calling, async |_| Err(HookError::new("x"))).named("two").fail_open();
-    set.on(Calling, async |_| proceed()).named("off").disabled();
+    set.on(Calling.named("one"), async |_| allow());
+    set.on(Calling.named("two").fail_open(), async |_| Err(HookError::new("x")));
+    set.on(Calling.named("off").disabled(), async |_| proceed());
     let log = seen.clone();
     set.on(Calling, async move |cx| {
         log.add(format!("{:?}", cx.record().verdicts().collect::<Vec<_>>()));
@@ -113,11 +111,10 @@ async fn a_hook_sees_the_verdicts_given_so_far() {
 async fn a_hook_sees_what_those_before_it_changed_and_not_what_it_changes_itself() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("one"), async |cx| {
         cx.tool.push('1');
         proceed()
     });
-    set.named("one");
     let log = seen.clone();
     set.on(Calling, async move |cx| {
         for _ in 0..2 {
@@ -142,27 +139,24 @@ fn spin() {
 #[tokio::test]
 async fn only_a_hook_that_did_more_than_let_pass_at_once_is_measured_and_the_dispatch_takes_no_less() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("quiet");
-    set.on(Calling, async |_| {
+    set.on(Calling.named("quiet"), async |_| proceed());
+    set.on(Calling.named("fails").fail_open(), async |_| {
         spin();
         Err(HookError::new("x"))
     });
-    set.named("fails").fail_open();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("writes"), async |cx| {
         spin();
         cx.tool.push('!');
         proceed()
     });
-    set.named("writes");
-    set.on(Calling, async |_| {
+    set.on(Calling.named("waits"), async |_| {
         spin();
         tokio::task::yield_now().await;
         proceed()
     });
-    set.named("waits");
-    set.on(Calling, async |_| proceed()).named("quiet-too");
+    set.on(Calling.named("quiet-too"), async |_| proceed());
     for name in ["asks", "waiting", "waits-too"] {
-        set.guard(Calling, async move |_| {
+        set.guard(Calling.named(name), async move |_| {
             spin();
             if name == "asks" {
                 return allow();
@@ -170,9 +164,8 @@ async fn only_a_hook_that_did_more_than_let_pass_at_once_is_measured_and_the_dis
             tokio::task::yield_now().await;
             proceed()
         });
-        set.named(name);
     }
-    set.watch(Calling, async |_| Ok(())).named("looks");
+    set.watch(Calling.named("looks"), async |_| Ok(()));
     let record = fire(&hooks(set), call("t")).await.outcome.record();
 
     let measured = record.hooks.iter().filter(|trace| trace.took.is_some());
@@ -197,11 +190,10 @@ fn what_was_not_measured_is_written_as_zero_as_journals_have_it() {
 #[tokio::test]
 async fn a_hook_that_writes_what_was_there_changes_nothing() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("same"), async |cx| {
         cx.tool = "t".into();
         proceed()
     });
-    set.named("same");
 
     check(set, call("t"), ["same proceeded", "= proceeded"]).await;
 }

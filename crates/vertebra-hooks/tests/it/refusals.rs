@@ -1,6 +1,8 @@
 //! What cannot be registered, and what the error says.
 
-use vertebra_hooks::{Attach, HookSet, Hooks, Match, Matcher, RegisterError, Test, proceed};
+use vertebra_hooks::{
+    AroundOptions, Attach, HookInfo, HookOptions, HookSet, Hooks, Match, Matcher, RegisterError, Test, proceed,
+};
 
 use crate::world::{Calling, Doing, MatchCall, Noticing};
 
@@ -14,7 +16,7 @@ fn refused(set: HookSet, expected: &str) -> RegisterError {
 fn named(names: &[&'static str]) -> HookSet {
     let mut set = HookSet::new();
     for name in names {
-        set.on(Calling, async |_| proceed()).named(*name);
+        set.on(Calling.named(*name), async |_| proceed());
     }
     set
 }
@@ -22,107 +24,91 @@ fn named(names: &[&'static str]) -> HookSet {
 #[test]
 fn a_cycle_is_an_error_that_names_its_hooks_and_no_others() {
     let mut set = named(&["outside"]);
-    set.on(Calling, async |_| proceed()).named("a").before("b");
-    set.on(Calling, async |_| proceed()).named("b").before("c");
-    set.on(Calling, async |_| proceed()).named("c").before("a").before("downstream");
-    set.on(Calling, async |_| proceed()).named("downstream");
-    let error = refused(set, "these hooks at Calling each have to run before the next: a → b → c → a");
+    set.on(Calling.named("a").before("b"), async |_| proceed());
+    set.on(Calling.named("b").before("c"), async |_| proceed());
+    set.on(Calling.named("c").before("a").before("downstream"), async |_| proceed());
+    set.on(Calling.named("downstream"), async |_| proceed());
+    let error = refused(
+        set,
+        "the hooks at Calling cannot be ordered, because each has to run before the next: a → b → c → a; remove one of these constraints",
+    );
     assert!(matches!(error, RegisterError::Cycle { point: "Calling", .. }));
 
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| proceed()).named("g").after("g");
-    refused(set, "these hooks at Calling each have to run before the next: g → g");
+    set.guard(Calling.named("g").after("g"), async |_| proceed());
+    refused(
+        set,
+        "the hooks at Calling cannot be ordered, because each has to run before the next: g → g; remove one of these constraints",
+    );
 
     let mut set = HookSet::new();
-    set.around(Doing, async |cx, next| next.run(cx).await).named("in").after("out");
-    set.around(Doing, async |cx, next| next.run(cx).await).named("out").after("in");
-    refused(set, "these hooks at Doing each have to run before the next: in → out → in");
+    set.around(Doing.named("in").after("out"), async |cx, next| next.run(cx).await);
+    set.around(Doing.named("out").after("in"), async |cx, next| next.run(cx).await);
+    refused(
+        set,
+        "the hooks at Doing cannot be ordered, because each has to run before the next: in → out → in; remove one of these constraints",
+    );
 }
 
 #[test]
 fn an_unknown_name_is_an_error_with_the_nearest_name() {
     let mut set = named(&["redact-secrets", "audit"]);
-    set.on(Calling, async |_| proceed()).named("mine").after("redact_secret");
+    set.on(Calling.named("mine").after("redact_secret"), async |_| proceed());
     refused(
         set,
         "`mine` is to run after `redact_secret`, but no hook of that name is at Calling: did you mean `redact-secrets`?",
     );
 
     let mut set = named(&["redact-secrets"]);
-    set.on(Calling, async |_| proceed()).named("mine").before("zzz");
+    set.on(Calling.named("mine").before("zzz"), async |_| proceed());
     refused(set, "`mine` is to run before `zzz`, but no hook of that name is at Calling");
 }
 
 #[test]
 fn a_name_at_another_point_is_unknown_here() {
     let mut set = HookSet::new();
-    set.on(Noticing, async |_| proceed()).named("there");
-    set.on(Calling, async |_| proceed()).named("here").after("there");
+    set.on(Noticing.named("there"), async |_| proceed());
+    set.on(Calling.named("here").after("there"), async |_| proceed());
     refused(set, "`here` is to run after `there`, but no hook of that name is at Calling");
 }
 
 #[test]
 fn an_order_that_the_roles_rule_out_is_an_error() {
     let mut set = named(&["hook"]);
-    set.guard(Calling, async |_| proceed()).named("guard").before("hook");
+    set.guard(Calling.named("guard").before("hook"), async |_| proceed());
     refused(set, "`guard` cannot run before `hook`: hooks run first, then guards, then watches");
 
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("hook").after("watch");
-    set.watch(Calling, async |_| Ok(())).named("watch");
+    set.on(Calling.named("hook").after("watch"), async |_| proceed());
+    set.watch(Calling.named("watch"), async |_| Ok(()));
     refused(set, "`hook` cannot run after `watch`: hooks run first, then guards, then watches");
 }
 
 #[test]
-fn a_guard_fails_closed_and_not_otherwise() {
-    let words = "`g` is a guard, and guards fail closed: use `on` for a hook that may fail open or ask";
+fn an_order_that_the_roles_rule_out_is_an_error_also_if_the_other_hook_comes_later() {
+    let hooks = Hooks::new(named(&["first", "a"])).expect("two names");
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| proceed()).named("g").fail_open();
-    refused(set, words);
+    set.on(Calling.named("b").after("first"), async |_| proceed());
+    hooks.install(set).expect("a known name");
+    hooks.remove("first").expect("it is there");
 
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| proceed()).named("g").fail_ask();
-    refused(set, words);
+    set.watch(Calling.named("first"), async |_| Ok(()));
+    let error = hooks.install(set).expect_err("`b` cannot wait for a watch");
+    assert_eq!(error.to_string(), "`b` cannot run after `first`: hooks run first, then guards, then watches");
 }
 
 #[test]
-fn an_option_that_a_role_has_no_use_for_is_an_error() {
+fn more_hooks_than_a_point_can_have_are_an_error_that_names_the_first_beyond_the_limit() {
     let mut set = HookSet::new();
-    set.watch(Calling, async |_| Ok(())).named("w").fail_closed();
-    refused(set, "a failure policy has no effect on `w`, which is a watch");
-
-    let mut set = HookSet::new();
-    set.around(Doing, async |cx, next| next.run(cx).await).named("a").max_retries(2);
-    refused(set, "max_retries has no effect on `a`, which is an around");
-}
-
-#[test]
-fn only_a_watch_can_be_detached() {
-    let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("h").detached();
-    refused(set, "`h` cannot be detached: only a watch, which decides nothing, may run behind the dispatch");
-
-    let mut set = HookSet::new();
-    set.guard(Calling, async |_| proceed()).named("g").detached();
-    refused(set, "`g` cannot be detached: only a watch, which decides nothing, may run behind the dispatch");
-
-    let mut set = HookSet::new();
-    set.around(Doing, async |cx, next| next.run(cx).await).named("a").detached();
-    refused(set, "`a` cannot be detached: only a watch, which decides nothing, may run behind the dispatch");
-}
-
-#[test]
-fn an_option_before_any_hook_is_an_error_that_the_next_hook_does_not_hide() {
-    let mut set = HookSet::new();
-    set.priority(1).named("too early");
-    set.on(Calling, async |_| proceed()).named("h");
-    refused(set, "`priority` was called before any hook was added: it applies to the hook added last");
-
-    let mut misused = HookSet::new();
-    misused.detached();
-    let mut set = named(&["h"]);
-    set.append(misused);
-    refused(set, "`detached` was called before any hook was added: it applies to the hook added last");
+    for at in 0..=HookInfo::MAX_AT_POINT {
+        set.on(Calling.named(format!("h{at}")), async |_| proceed());
+    }
+    let error = refused(
+        set,
+        "Calling cannot have 65536 hooks, `h65535` among them: the limit is 65535; let one hook decide for several",
+    );
+    assert!(matches!(error, RegisterError::TooMany { point: "Calling", .. }));
 }
 
 #[test]
@@ -130,11 +116,11 @@ fn two_hooks_of_one_point_cannot_share_a_name_but_of_two_points_they_can() {
     refused(named(&["same", "same"]), "two hooks at Calling are named `same`: give one another name");
 
     let mut set = named(&["same"]);
-    set.guard(Calling, async |_| proceed()).named("same");
+    set.guard(Calling.named("same"), async |_| proceed());
     refused(set, "two hooks at Calling are named `same`: give one another name");
 
     let mut set = named(&["same"]);
-    set.on(Noticing, async |_| proceed()).named("same");
+    set.on(Noticing.named("same"), async |_| proceed());
     assert_eq!(Hooks::new(set).map(|hooks| hooks.count()), Ok(2));
 }
 
@@ -166,7 +152,7 @@ fn an_invalid_pattern_is_an_error_that_names_hook_field_and_pattern() {
     ];
     for (matcher, field, pattern) in cases {
         let mut set = named(&["fine"]);
-        set.on(Calling.matching(matcher.clone()), async |_| proceed()).named("bad");
+        set.on(Calling.matching(matcher.clone()).named("bad"), async |_| proceed());
         let Err(RegisterError::Pattern { hook, field: told, pattern: shown, message }) = Hooks::new(set) else {
             panic!("{matcher:?} was taken")
         };
@@ -178,7 +164,7 @@ fn an_invalid_pattern_is_an_error_that_names_hook_field_and_pattern() {
 #[test]
 fn the_error_for_an_invalid_pattern_reads_as_a_sentence() {
     let mut set = HookSet::new();
-    set.guard(Calling.tool("read_["), async |_| proceed()).named("g");
+    set.guard(Calling.tool("read_[").named("g"), async |_| proceed());
     refused(set, "`g` has an invalid tool pattern `read_[`: unclosed character class; missing ']'");
 }
 
@@ -195,12 +181,12 @@ fn a_matcher_on_an_attribute_that_the_point_lacks_is_an_error_that_says_what_it_
     for (key, error) in cases {
         for matcher in [Matcher::attribute(key, "x"), Matcher::inside(key, "/x", Test::Exists).negated()] {
             let mut set = HookSet::new();
-            set.on(Calling.matching(matcher), async |_| proceed()).named("h");
+            set.on(Calling.matching(matcher).named("h"), async |_| proceed());
             refused(set, error);
         }
     }
     let mut set = HookSet::new();
-    set.on(Noticing.matching(Matcher::attribute("tool", "x")), async |_| proceed()).named("h");
+    set.on(Noticing.matching(Matcher::attribute("tool", "x")).named("h"), async |_| proceed());
     refused(set, "`h` matches `tool`, but Noticing has no attribute `tool`: it has none");
 }
 
@@ -218,7 +204,7 @@ fn a_test_that_does_not_fit_the_kind_of_an_attribute_is_an_error() {
     ];
     for (matcher, error) in cases {
         let mut set = HookSet::new();
-        set.on(Calling.matching(matcher), async |_| proceed()).named("h");
+        set.on(Calling.matching(matcher).named("h"), async |_| proceed());
         refused(set, error);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::Value;
 use tokio::sync::{Barrier, Notify};
 use vertebra_hooks::{
-    Answer, Attach, Cx, Guard, Hook, HookError, HookSet, Seen as Looked, Watch, allow, deny, proceed,
+    Answer, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Seen as Looked, Watch, allow, deny, proceed,
 };
 
 use crate::world::{Calling, Line, MatchCall, Noticing, Seen, call, check, fire, hooks, story};
@@ -16,19 +16,17 @@ use crate::world::{Calling, Line, MatchCall, Noticing, Seen, call, check, fire, 
 #[tokio::test]
 async fn hooks_run_one_after_another_and_each_sees_what_the_one_before_left() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("one"), async |cx| {
         for _ in 0..3 {
             tokio::task::yield_now().await;
         }
         cx.tool.push('1');
         proceed()
     });
-    set.named("one");
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("two"), async |cx| {
         cx.tool.push('2');
         proceed()
     });
-    set.named("two");
 
     let story = ["one proceeded; /tool \"t\" → \"t1\"", "two proceeded; /tool \"t1\" → \"t12\"", "= proceeded"];
     let fired = check(set, call("t"), story).await;
@@ -39,13 +37,12 @@ async fn hooks_run_one_after_another_and_each_sees_what_the_one_before_left() {
 #[tokio::test]
 async fn later_matchers_judge_the_event_as_earlier_hooks_left_it() {
     let mut set = HookSet::new();
-    set.on(Calling.tool("read"), async |cx| {
+    set.on(Calling.tool("read").named("rename"), async |cx| {
         cx.tool = "write".into();
         proceed()
     });
-    set.named("rename");
-    set.on(Calling.tool("read"), async |_| deny("reads are over")).named("no-reads");
-    set.on(Calling.tool("write"), async |_| deny("no writing")).named("no-writes");
+    set.on(Calling.tool("read").named("no-reads"), async |_| deny("reads are over"));
+    set.on(Calling.tool("write").named("no-writes"), async |_| deny("no writing"));
 
     let story = [
         "rename proceeded; /tool \"read\" → \"write\"",
@@ -59,12 +56,11 @@ async fn later_matchers_judge_the_event_as_earlier_hooks_left_it() {
 async fn a_matcher_judges_the_state_as_earlier_hooks_left_it() {
     use vertebra_hooks::{Match, Test};
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("taint"), async |cx| {
         cx.state_mut().metadata.insert("tainted".into(), true.into());
         proceed()
     });
-    set.named("taint");
-    set.on(Calling.metadata("tainted", Test::Exists), async |_| deny("tainted")).named("clean");
+    set.on(Calling.metadata("tainted", Test::Exists).named("clean"), async |_| deny("tainted"));
 
     let story =
         ["taint proceeded; /metadata/tainted nothing → true", "clean denied: tainted", "= denied by clean: tainted"];
@@ -74,13 +70,13 @@ async fn a_matcher_judges_the_state_as_earlier_hooks_left_it() {
 #[tokio::test]
 async fn a_guard_sees_the_final_form_however_early_it_asks_to_run() {
     let mut set = HookSet::new();
-    set.guard(Calling.tool("rm"), async |cx| deny(format!("{} is not for you", cx.tool)));
-    set.named("no-rm").priority(i32::MIN);
-    set.on(Calling, async |cx| {
+    set.guard(Calling.tool("rm").named("no-rm").priority(i32::MIN), async |cx| {
+        deny(format!("{} is not for you", cx.tool))
+    });
+    set.on(Calling.named("rewrite").priority(i32::MAX), async |cx| {
         cx.tool = "rm".into();
         proceed()
     });
-    set.named("rewrite").priority(i32::MAX);
 
     let story = [
         "rewrite proceeded; /tool \"ls\" → \"rm\"",
@@ -96,11 +92,10 @@ async fn guards_run_at_the_same_time() {
     let mut set = HookSet::new();
     for name in ["left", "right"] {
         let both = both.clone();
-        set.guard(Calling, async move |_| {
+        set.guard(Calling.named(name), async move |_| {
             both.wait().await;
             proceed()
         });
-        set.named(name);
     }
 
     check(set, call("t"), ["left proceeded", "right proceeded", "= proceeded"]).await;
@@ -111,7 +106,7 @@ async fn a_guard_is_tried_again_beside_the_others_and_what_it_told_last_counts()
     let both = Arc::new(Barrier::new(2));
     let mut set = HookSet::new();
     let (tries, meets) = (Arc::new(AtomicUsize::new(0)), both.clone());
-    set.guard(Calling, async move |cx| {
+    set.guard(Calling.named("again").max_retries(1), async move |cx| {
         let before = tries.fetch_add(1, SeqCst);
         cx.account(before.into());
         tokio::task::yield_now().await;
@@ -121,12 +116,10 @@ async fn a_guard_is_tried_again_beside_the_others_and_what_it_told_last_counts()
         meets.wait().await;
         proceed()
     });
-    set.named("again").max_retries(1);
-    set.guard(Calling, async move |_| {
+    set.guard(Calling.named("other"), async move |_| {
         both.wait().await;
         proceed()
     });
-    set.named("other");
 
     let fired = check(set, call("t"), ["again proceeded", "other proceeded", "= proceeded"]).await;
     let told: Vec<_> = fired.outcome.record().hooks.into_iter().map(|trace| trace.account).collect();
@@ -137,19 +130,17 @@ async fn a_guard_is_tried_again_beside_the_others_and_what_it_told_last_counts()
 async fn ready_waiting_and_disabled_guards_are_recorded_in_order() {
     let released = Arc::new(Notify::new());
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| proceed()).named("ready");
+    set.guard(Calling.named("ready"), async |_| proceed());
     let waits = released.clone();
-    set.guard(Calling, async move |_| {
+    set.guard(Calling.named("waiting"), async move |_| {
         waits.notified().await;
         deny("I waited")
     });
-    set.named("waiting");
-    set.guard(Calling, async |_| deny("never")).named("off").disabled();
-    set.guard(Calling, async move |_| {
+    set.guard(Calling.named("off").disabled(), async |_| deny("never"));
+    set.guard(Calling.named("last"), async move |_| {
         released.notify_one();
         proceed()
     });
-    set.named("last");
 
     let story = [
         "ready proceeded",
@@ -167,11 +158,10 @@ async fn a_guard_does_not_see_what_other_guards_answered() {
     let mut set = HookSet::new();
     for name in ["first", "second"] {
         let log = seen.clone();
-        set.guard(Calling, async move |cx| {
+        set.guard(Calling.named(name), async move |cx| {
             log.add(format!("{} hooks", cx.record().to_record().hooks.len()));
             proceed()
         });
-        set.named(name);
     }
 
     check(set, call("t"), ["first proceeded", "second proceeded", "= proceeded"]).await;
@@ -185,11 +175,10 @@ async fn thousands_of_guards_can_wait_at_the_same_time() {
     let mut set = HookSet::new();
     for at in 0..GUARDS {
         let all = all.clone();
-        set.guard(Calling, async move |_| {
+        set.guard(Calling.named(format!("guard-{at}")), async move |_| {
             all.wait().await;
             proceed()
         });
-        set.named(format!("guard-{at}"));
     }
 
     let fired = fire(&hooks(set), call("t")).await;
@@ -203,19 +192,17 @@ async fn verdicts_of_guards_are_merged_in_their_order_not_in_the_order_they_answ
     let seen = Seen::default();
     let mut set = HookSet::new();
     let (answered, log) = (second_answered.clone(), seen.clone());
-    set.guard(Calling, async move |_| {
+    set.guard(Calling.named("first"), async move |_| {
         answered.notified().await;
         log.add("first");
         deny("I am first")
     });
-    set.named("first");
     let (answered, log) = (second_answered, seen.clone());
-    set.guard(Calling, async move |_| {
+    set.guard(Calling.named("second"), async move |_| {
         log.add("second");
         answered.notify_one();
         deny("I am faster")
     });
-    set.named("second");
 
     let story = ["first denied: I am first", "second denied: I am faster", "= denied by first: I am first"];
     check(set, call("t"), story).await;
@@ -226,13 +213,12 @@ async fn verdicts_of_guards_are_merged_in_their_order_not_in_the_order_they_answ
 async fn a_guard_knows_what_the_hooks_said() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.on(Calling, async |_| allow()).named("yes");
+    set.on(Calling.named("yes"), async |_| allow());
     let log = seen.clone();
-    set.guard(Calling, async move |cx| {
+    set.guard(Calling.named("guard"), async move |cx| {
         log.add(format!("{:?} {}", cx.record().verdicts().collect::<Vec<_>>(), cx.scope()));
         proceed()
     });
-    set.named("guard");
 
     check(set, call("t"), ["yes allowed", "guard proceeded", "= allowed by yes"]).await;
     assert_eq!(seen.all(), ["[(\"yes\", Allow)] somebody"]);
@@ -243,17 +229,15 @@ async fn a_watch_sees_the_final_event_and_the_decision_also_when_blocked() {
     let seen = Seen::default();
     let mut set = HookSet::new();
     let log = seen.clone();
-    set.watch(Calling, async move |cx| {
+    set.watch(Calling.named("watch").priority(1), async move |cx| {
         log.add(format!("{}: {}", cx.tool, cx.record()));
         Ok(())
     });
-    set.named("watch").priority(1);
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("louder"), async |cx| {
         cx.tool.push('!');
         proceed()
     });
-    set.named("louder");
-    set.guard(Calling.tool("rm!"), async |_| deny("no")).named("guard");
+    set.guard(Calling.tool("rm!").named("guard"), async |_| deny("no"));
     let hooks = hooks(set);
 
     fire(&hooks, call("rm")).await;
@@ -265,16 +249,15 @@ async fn a_watch_sees_the_final_event_and_the_decision_also_when_blocked() {
 async fn a_watch_that_fails_never_matters() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.watch(Calling, async |_| Err(std::fmt::Error.into())).named("errs");
-    set.watch(Calling, async |_| panic!("oh")).named("panics");
-    set.watch(Calling, async |_| std::future::pending().await).named("hangs");
+    set.watch(Calling.named("errs"), async |_| Err(std::fmt::Error.into()));
+    set.watch(Calling.named("panics"), async |_| panic!("oh"));
+    set.watch(Calling.named("hangs"), async |_| std::future::pending().await);
     let log = seen.clone();
-    set.watch(Calling, async move |cx| {
+    set.watch(Calling.named("last"), async move |cx| {
         log.add(cx.record().to_string());
         Ok(())
     });
-    set.named("last");
-    set.guard(Calling, async |_| allow()).named("guard");
+    set.guard(Calling.named("guard"), async |_| allow());
 
     let story = [
         "guard allowed",
@@ -293,11 +276,10 @@ async fn a_watch_that_fails_never_matters() {
 #[tokio::test]
 async fn a_hook_may_change_what_nobody_decides() {
     let mut set = HookSet::new();
-    set.on(Noticing, async |cx| {
+    set.on(Noticing.named("shout"), async |cx| {
         cx.text = cx.text.to_uppercase();
         proceed()
     });
-    set.named("shout");
     let mut line = Line { text: "hi".into() };
 
     let outcome = hooks(set).fire(Noticing, &mut line).await;
@@ -333,9 +315,9 @@ impl Watch<Calling> for Keeper {
 async fn one_object_may_take_several_roles() {
     let keeper = Arc::new(Keeper(Seen::default()));
     let mut set = HookSet::new();
-    set.add_hook(Calling, keeper.clone()).named("hook");
-    set.add_guard(Calling, keeper.clone()).named("guard");
-    set.add_watch(Calling, keeper.clone()).named("watch");
+    set.add_hook(Calling.named("hook"), keeper.clone());
+    set.add_guard(Calling.named("guard"), keeper.clone());
+    set.add_watch(Calling.named("watch"), keeper.clone());
 
     let story = [
         "hook proceeded; /tool \"t\" → \"t?\"",

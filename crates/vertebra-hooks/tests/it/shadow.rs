@@ -1,20 +1,19 @@
 //! Hooks that only stand beside, and what hooks tell of their work.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookError, HookSet, deny, proceed};
+use vertebra_hooks::{Attach, HookError, HookOptions, HookSet, deny, proceed};
 
 use crate::world::{Calling, MatchCall, call, fire, hooks};
 
 #[tokio::test]
 async fn what_a_shadow_would_have_done_is_in_the_record_and_nothing_came_of_it() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("candidate").shadow(), async |cx| {
         cx.tool = "other".into();
         deny("by the new rule")
     });
-    set.named("candidate").shadow();
-    set.guard(Calling, async |_| Err(HookError::new("not ready"))).named("broken").shadow();
-    set.guard(Calling.tool("t"), async |_| proceed()).named("live");
+    set.guard(Calling.named("broken").shadow(), async |_| Err(HookError::new("not ready")));
+    set.guard(Calling.tool("t").named("live"), async |_| proceed());
 
     let fired = fire(&hooks(set), call("t")).await;
 
@@ -29,43 +28,31 @@ async fn what_a_shadow_would_have_done_is_in_the_record_and_nothing_came_of_it()
     assert_eq!((record.changes().count(), record.failures().count()), (0, 0));
 }
 
-#[test]
-fn a_watch_decides_nothing_in_any_case_so_it_is_no_shadow() {
-    let mut set = HookSet::new();
-    set.watch(Calling, async |_| Ok(())).named("log").shadow();
-    let error = vertebra_hooks::Hooks::new(set).err().map(|error| error.to_string());
-    assert_eq!(error.as_deref(), Some("shadow has no effect on `log`, which is a watch"));
-}
-
 #[tokio::test]
 async fn the_record_keeps_what_each_hook_told_of_its_work_also_if_it_failed() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("one"), async |cx| {
         cx.account(json!({"exit_code": 0}));
         tokio::task::yield_now().await;
         proceed()
     });
-    set.named("one");
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("two").fail_open(), async |cx| {
         cx.account(json!({"exit_code": 3}));
         Err(HookError::new("it failed"))
     });
-    set.named("two").fail_open();
     for name in ["three", "four"] {
-        set.guard(Calling, async move |cx| {
+        set.guard(Calling.named(name), async move |cx| {
             tokio::task::yield_now().await;
             cx.account(json!(name));
             tokio::task::yield_now().await;
             proceed()
         });
-        set.named(name);
     }
-    set.watch(Calling, async |cx| {
+    set.watch(Calling.named("five"), async |cx| {
         cx.account(json!("seen"));
         Ok(())
     });
-    set.named("five");
-    set.guard(Calling, async |_| proceed()).named("silent");
+    set.guard(Calling.named("silent"), async |_| proceed());
 
     let fired = fire(&hooks(set), call("t")).await;
 
@@ -107,7 +94,7 @@ async fn a_dispatch_inside_a_hook_keeps_its_own_accounts() {
 async fn hooks_for_one_event_take_what_they_cannot_judge_as_meant_for_them() {
     for matcher in [Calling.command(r"(\w{900}){900}x"), Calling.command(r"(\w{900}){900}x").tool("bash")] {
         let mut set = HookSet::new();
-        set.guard(matcher, async |_| deny("nobody can tell")).named("too-large");
+        set.guard(matcher.named("too-large"), async |_| deny("nobody can tell"));
         set.for_one_event();
         let event = crate::world::Call { command: Some("x".into()), ..call("bash") };
         assert_eq!(fire(&hooks(set), event).await.outcome.to_string(), "denied by too-large: nobody can tell");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vertebra_hooks::{Attach, HookSet, Hooks, Ran, Record, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Hooks, Ran, Record, proceed};
 
 use crate::world::{Calling, call, fire, hooks};
 
@@ -11,7 +11,7 @@ const DISPATCHES: usize = 1000;
 const ROUNDS: usize = 150;
 
 fn hook(set: &mut HookSet, name: &str) {
-    set.on(Calling, async |_| proceed()).named(name);
+    set.on(Calling.named(name), async |_| proceed());
 }
 
 /// Installed together, taken away one by one, the left one first.
@@ -32,7 +32,7 @@ async fn pairs(hooks: Hooks, writer: usize) {
 async fn versions(hooks: Hooks) {
     for version in 1..=ROUNDS {
         let mut next = HookSet::new();
-        next.on(Calling, async |_| proceed()).named("version").priority(i32::try_from(version).expect("few"));
+        next.on(Calling.named("version").priority(i32::try_from(version).expect("few")), async |_| proceed());
         hooks.replace("version", next).expect("there is always one");
         tokio::task::yield_now().await;
     }
@@ -51,7 +51,7 @@ async fn mistakes(hooks: Hooks) {
     for _ in 0..ROUNDS {
         let mut bad = HookSet::new();
         hook(&mut bad, "never");
-        bad.on(Calling, async |_| proceed()).named("never-either").after("nobody");
+        bad.on(Calling.named("never-either").after("nobody"), async |_| proceed());
         hooks.install(bad).expect_err("nobody is of that name");
         tokio::task::yield_now().await;
     }
@@ -101,12 +101,12 @@ async fn reads(child: Hooks) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_dispatch_sees_one_whole_table_while_others_change_it() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| proceed()).named("version").priority(0);
-    set.on(Calling, async |_| proceed()).named("switched");
-    set.guard(Calling, async |_| proceed()).named("guard");
+    set.on(Calling.named("version").priority(0), async |_| proceed());
+    set.on(Calling.named("switched"), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| proceed());
     let parent = hooks(set);
     let mut added = HookSet::new();
-    added.guard(Calling, async |_| proceed()).named("child-guard").after("guard");
+    added.guard(Calling.named("child-guard").after("guard"), async |_| proceed());
     let child = parent.child();
     child.install(added).expect("a new name");
 

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use tokio::sync::Notify;
-use vertebra_hooks::{Attach, HookInfo, HookSet, Hooks, RegisterError, deny, proceed};
+use vertebra_hooks::{Attach, HookInfo, HookOptions, HookSet, Hooks, RegisterError, deny, proceed};
 
 use crate::world::{Calling, Noticing, call, fire, hooks};
 
 fn denying(name: &'static str, reason: &'static str) -> HookSet {
     let mut set = HookSet::new();
-    set.on(Calling, async move |_| deny(reason)).named(name);
+    set.on(Calling.named(name), async move |_| deny(reason));
     set
 }
 
 fn proceeding(names: &[&'static str]) -> HookSet {
     let mut set = HookSet::new();
     for name in names {
-        set.on(Calling, async |_| proceed()).named(*name);
+        set.on(Calling.named(*name), async |_| proceed());
     }
     set
 }
@@ -58,7 +58,7 @@ async fn hooks_can_be_installed_replaced_switched_and_removed() {
 #[test]
 fn hooks_can_be_listed_found_and_counted() {
     let mut set = proceeding(&["a"]);
-    set.watch(Noticing, async |_| Ok(())).named("w").detached().priority(7);
+    set.watch(Noticing.named("w").detached().priority(7), async |_| Ok(()));
     let hooks = hooks(set);
 
     assert_eq!((names(&hooks), hooks.count()), (vec!["a".to_owned(), "w".to_owned()], 2));
@@ -85,7 +85,7 @@ async fn a_replacement_takes_the_place_of_the_old_hook() {
 #[tokio::test]
 async fn a_name_stands_for_the_hooks_of_all_points() {
     let mut set = proceeding(&["same"]);
-    set.on(Noticing, async |_| proceed()).named("same");
+    set.on(Noticing.named("same"), async |_| proceed());
     let hooks = hooks(set);
 
     hooks.disable("same").expect("it is there");
@@ -99,14 +99,13 @@ async fn a_dispatch_in_flight_keeps_the_table_it_began_with() {
     let (started, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let mut set = HookSet::new();
     let (tell, wait) = (started.clone(), go.clone());
-    set.on(Calling, async move |_| {
+    set.on(Calling.named("slow"), async move |_| {
         tell.notify_one();
         wait.notified().await;
         proceed()
     });
-    set.named("slow");
-    set.on(Calling, async |_| proceed()).named("old");
-    set.guard(Calling, async |_| deny("old guard")).named("guard");
+    set.on(Calling.named("old"), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| deny("old guard"));
     let hooks = hooks(set);
 
     let in_flight = hooks.clone();
@@ -129,9 +128,9 @@ async fn an_error_changes_nothing() {
     let hooks = hooks(proceeding(&["a", "b"]));
     let before = (told(&hooks).await, hooks.list());
     let mut cyclic = HookSet::new();
-    cyclic.on(Calling, async |_| proceed()).named("x").before("a").after("b").after("a");
+    cyclic.on(Calling.named("x").before("a").after("b").after("a"), async |_| proceed());
     let mut half_bad = proceeding(&["good"]);
-    half_bad.on(Calling, async |_| proceed()).named("bad").after("zzzzzz");
+    half_bad.on(Calling.named("bad").after("zzzzzz"), async |_| proceed());
 
     let errors = [
         hooks.install(proceeding(&["new", "a"])),
@@ -148,7 +147,7 @@ async fn an_error_changes_nothing() {
     assert_eq!((told(&hooks).await, hooks.list()), before);
     let expected = [
         "two hooks at Calling are named `a`: give one another name",
-        "these hooks at Calling each have to run before the next: a → x → a",
+        "the hooks at Calling cannot be ordered, because each has to run before the next: a → x → a; remove one of these constraints",
         "`bad` is to run after `zzzzzz`, but no hook of that name is at Calling",
         "two hooks at Calling are named `b`: give one another name",
         "no hook is named `aa`: did you mean `a`?",
@@ -172,7 +171,7 @@ async fn a_name_used_again_does_not_bring_the_old_hook_back() {
 #[tokio::test]
 async fn a_hook_whose_neighbour_was_removed_can_still_be_switched() {
     let mut set = proceeding(&["a"]);
-    set.on(Calling, async |_| proceed()).named("b").after("a");
+    set.on(Calling.named("b").after("a"), async |_| proceed());
     let hooks = hooks(set);
     hooks.remove("a").expect("it is there");
 
@@ -184,7 +183,7 @@ async fn a_hook_whose_neighbour_was_removed_can_still_be_switched() {
 fn a_replacement_may_not_name_a_hook_that_left() {
     let after_a = || {
         let mut set = HookSet::new();
-        set.on(Calling, async |_| proceed()).named("b").after("a");
+        set.on(Calling.named("b").after("a"), async |_| proceed());
         set
     };
     let mut set = proceeding(&["a"]);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use vertebra_hooks::{Answer, Attach, Cx, Frame, Hook, HookError, HookSet, Lasting, Retries, State, proceed, retry};
+use vertebra_hooks::{
+    Answer, Attach, Cx, Frame, Hook, HookError, HookOptions, HookSet, Lasting, Retries, State, proceed, retry,
+};
 
 use crate::world::{Calling, Desk, call, fire_at, hooks};
 
@@ -38,18 +40,16 @@ impl Hook<Calling> for Writer {
 
 fn writing(writer: Writer) -> HookSet {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("before"), async |cx| {
         cx.tool.push_str("-before");
         cx.note(Lasting::Run, "before")?;
         proceed()
     });
-    set.named("before");
-    set.add_hook(Calling, writer).named("writer").fail_open();
-    set.on(Calling, async |cx| {
+    set.add_hook(Calling.named("writer").fail_open(), writer);
+    set.on(Calling.named("after"), async |cx| {
         cx.tool.push_str("-after");
         proceed()
     });
-    set.named("after");
     set
 }
 
@@ -98,12 +98,11 @@ async fn a_dispatch_dropped_half_way_leaves_nothing_of_the_hook_it_was_in() {
 #[tokio::test]
 async fn a_hook_that_is_tried_again_does_not_build_on_its_failed_attempt() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("h").max_retries(4).fail_open(), async |cx| {
         let before = cx.tool.clone();
         cx.tool.push('x');
         Err(HookError::new(before))
     });
-    set.named("h").max_retries(4).fail_open();
 
     let fired = fire_at(&hooks(set), call("t"), Desk::default(), Retries::Allowed).await;
     assert_eq!(fired.story(), ["h failed: t, 5 times, so proceeded", "= proceeded"]);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use vertebra_hooks::{
-    Answer, Attach, Cx, Guard, Hook, HookSet, Kind, Retries, Verdict, allow, ask, deny, go_on, proceed, replace, retry,
-    skip, stop,
+    Answer, Attach, Cx, Guard, Hook, HookOptions, HookSet, Kind, Retries, Verdict, allow, ask, deny, go_on, proceed,
+    replace, retry, skip, stop,
 };
 
 use crate::world::{CallVerdict, Calling, Desk, Ending, Line, call, check, fire, fire_at, hooks, story};
@@ -28,18 +28,16 @@ impl Guard<Calling> for Says {
 #[tokio::test]
 async fn skip_ends_the_hook_phase_keeps_earlier_changes_and_guards_still_run() {
     let mut set = HookSet::new();
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("rewrite"), async |cx| {
         cx.tool = "rm".into();
         proceed()
     });
-    set.named("rewrite");
-    set.on(Calling, async |cx| {
+    set.on(Calling.named("skip"), async |cx| {
         cx.args = "kept too".into();
         skip()
     });
-    set.named("skip");
-    set.on(Calling, async |_| deny("never reached")).named("late");
-    set.guard(Calling, async |cx| if cx.tool == "rm" { deny("no rm") } else { proceed() }).named("no-rm");
+    set.on(Calling.named("late"), async |_| deny("never reached"));
+    set.guard(Calling.named("no-rm"), async |cx| if cx.tool == "rm" { deny("no rm") } else { proceed() });
 
     let story = [
         "rewrite proceeded; /tool \"ls\" → \"rm\"",
@@ -54,7 +52,7 @@ async fn skip_ends_the_hook_phase_keeps_earlier_changes_and_guards_still_run() {
 #[tokio::test]
 async fn skip_alone_lets_the_operation_go_on() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| skip()).named("skip");
+    set.on(Calling.named("skip"), async |_| skip());
 
     let fired = check(set, call("t"), ["skip skipped the rest", "= proceeded"]).await;
     assert!(fired.outcome.decision().is_none());
@@ -64,11 +62,11 @@ async fn skip_alone_lets_the_operation_go_on() {
 #[tokio::test]
 async fn the_first_deny_ends_the_hook_phase_and_its_reason_and_author_are_kept() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| allow()).named("yes");
-    set.on(Calling, async |_| deny("the first")).named("no");
-    set.on(Calling, async |_| deny("the second")).named("also-no");
-    set.on(Calling, async |_| proceed()).named("off").disabled();
-    set.guard(Calling, async |_| deny("the guard's")).named("guard");
+    set.on(Calling.named("yes"), async |_| allow());
+    set.on(Calling.named("no"), async |_| deny("the first"));
+    set.on(Calling.named("also-no"), async |_| deny("the second"));
+    set.on(Calling.named("off").disabled(), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| deny("the guard's"));
 
     let story = [
         "yes allowed",
@@ -84,9 +82,9 @@ async fn the_first_deny_ends_the_hook_phase_and_its_reason_and_author_are_kept()
 #[tokio::test]
 async fn retry_ends_the_hook_phase_and_guards_still_run() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| retry(Duration::from_secs(2))).named("again");
-    set.on(Calling, async |_| proceed()).named("late");
-    set.guard(Calling, async |_| proceed()).named("guard");
+    set.on(Calling.named("again"), async |_| retry(Duration::from_secs(2)));
+    set.on(Calling.named("late"), async |_| proceed());
+    set.guard(Calling.named("guard"), async |_| proceed());
 
     let story = ["again retried", "late not run, because again retried", "guard proceeded", "= retried by again"];
     let fired = check(set, call("t"), story).await;
@@ -96,11 +94,11 @@ async fn retry_ends_the_hook_phase_and_guards_still_run() {
 #[tokio::test]
 async fn allow_ask_replace_and_stop_leave_the_hook_phase_running() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| allow()).named("allow");
-    set.on(Calling, async |_| replace("cached")).named("replace");
-    set.on(Calling, async |_| ask("sure?")).named("ask");
-    set.on(Calling, async |_| stop("enough")).named("stop");
-    set.on(Calling, async |_| proceed()).named("last");
+    set.on(Calling.named("allow"), async |_| allow());
+    set.on(Calling.named("replace"), async |_| replace("cached"));
+    set.on(Calling.named("ask"), async |_| ask("sure?"));
+    set.on(Calling.named("stop"), async |_| stop("enough"));
+    set.on(Calling.named("last"), async |_| proceed());
 
     let story = [
         "allow allowed",
@@ -144,9 +142,9 @@ async fn deny_beats_ask_beats_allow_beats_no_opinion_whatever_the_order_and_the_
 #[tokio::test]
 async fn among_equals_the_first_decides() {
     let mut set = HookSet::new();
-    set.on(Calling, async |_| ask("one")).named("one");
-    set.on(Calling, async |_| ask("two")).named("two");
-    set.guard(Calling, async |_| ask("three")).named("three");
+    set.on(Calling.named("one"), async |_| ask("one"));
+    set.on(Calling.named("two"), async |_| ask("two"));
+    set.guard(Calling.named("three"), async |_| ask("three"));
 
     let fired = fire(&hooks(set), call("t")).await;
     assert_eq!(fired.outcome.to_string(), "asked by one: one");
@@ -158,8 +156,8 @@ async fn among_equals_the_first_decides() {
 #[tokio::test]
 async fn going_on_beats_a_soft_stop() {
     let mut set = HookSet::new();
-    set.on(Ending, async |_| go_on("one more thing")).named("more");
-    set.on(Ending, async |_| stop("enough")).named("enough");
+    set.on(Ending.named("more"), async |_| go_on("one more thing"));
+    set.on(Ending.named("enough"), async |_| stop("enough"));
 
     let outcome = hooks(set).fire(Ending, &mut Line::default()).await;
     let expected = ["more continued: one more thing", "enough stopped: enough", "= continued by more: one more thing"];
@@ -186,17 +184,17 @@ async fn one_retry_too_many_is_a_failure_under_the_policy_of_who_asks() {
     ];
     for (policy, again, late, decision) in cases {
         let mut set = HookSet::new();
-        set.on(Calling, async |cx| {
+        let site = Calling.named("again").max_retries(5);
+        let site = match policy {
+            "open" => site.fail_open(),
+            "ask" => site.fail_ask(),
+            _ => site.fail_closed(),
+        };
+        set.on(site, async |cx| {
             cx.tool = "changed".into();
             retry(Duration::ZERO)
         });
-        set.named("again").max_retries(5);
-        match policy {
-            "open" => set.fail_open(),
-            "ask" => set.fail_ask(),
-            _ => set.fail_closed(),
-        };
-        set.on(Calling, async |_| proceed()).named("late");
+        set.on(Calling.named("late"), async |_| proceed());
 
         let fired = fire_at(&hooks(set), call("t"), Desk::default(), Retries::Exhausted).await;
         assert_eq!(fired.story(), [again.as_str(), late, decision.as_str()], "{policy}");
@@ -207,7 +205,7 @@ async fn one_retry_too_many_is_a_failure_under_the_policy_of_who_asks() {
 #[tokio::test]
 async fn a_guard_that_wants_one_retry_too_many_refuses() {
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| retry(Duration::ZERO)).named("again").max_retries(3);
+    set.guard(Calling.named("again").max_retries(3), async |_| retry(Duration::ZERO));
 
     let fired = fire_at(&hooks(set), call("t"), Desk::default(), Retries::Exhausted).await;
     let again = "again asked to retry once more than allowed, so denied";

@@ -9,8 +9,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vertebra_hooks::{
-    Attribute, AttributeValue, Bare, Change, Event, Frame, HookSet, Hooks, Match, Matcher, Matching, Notes, Operation,
-    Outcome, PatternKind, Point, Ran, Record, Retries, Skipped, State, Test, Trace, verdict,
+    Attribute, AttributeValue, Bare, Change, Event, Frame, HookSet, Hooks, Match, Matcher, Notes, Operation, Outcome,
+    PatternKind, Point, Ran, Record, Registration, Retries, Skipped, State, Test, Trace, verdict,
 };
 
 /// Somebody is about to call a tool.
@@ -62,11 +62,11 @@ macro_rules! match_call {
     ($($attribute:ident),*) => {
         /// Matchers on the attributes of calls.
         pub(crate) trait MatchCall: Match {
-            $(fn $attribute(self, pattern: impl Into<String>) -> Matching<Self::Point> {
+            $(fn $attribute(self, pattern: impl Into<String>) -> Registration<Self::Point, Self::Roles> {
                 self.matching(Matcher::attribute(stringify!($attribute), pattern))
             })*
 
-            fn arg(self, pointer: impl Into<String>, is: Test) -> Matching<Self::Point> {
+            fn arg(self, pointer: impl Into<String>, is: Test) -> Registration<Self::Point, Self::Roles> {
                 self.matching(Matcher::inside("args", pointer, is))
             }
         }

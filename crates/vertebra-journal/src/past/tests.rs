@@ -23,12 +23,10 @@ impl Seen {
 macro_rules! see_all {
     ($set:ident, $seen:ident: $($point:ident)*) => {$(
         let seen = $seen.clone();
-        $set.on($point, async move |cx| {
+        $set.on($point.named(concat!("see-", stringify!($point))).priority(-1000), async move |cx| {
             seen.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::$point((**cx).clone()));
             proceed()
-        })
-        .named(concat!("see-", stringify!($point)))
-        .priority(-1000);
+        });
     )*};
 }
 
@@ -56,13 +54,12 @@ async fn lived(watch: bool) -> (MemoryJournal, Vec<Event>) {
         see_all!(set, seen: PromptSubmit BeforeStep BeforeInference AfterInference BeforeToolUse ToolUseFailed
             AfterToolUse AfterStep ShouldContinue);
     }
-    set.on(BeforeToolUse.tool("bash"), async |cx| {
+    set.on(BeforeToolUse.tool("bash").named("policy/timeout"), async |cx| {
         cx.args_mut().set("timeout", 5);
         proceed()
-    })
-    .named("policy/timeout");
-    set.guard(BeforeToolUse.command(r"\brm\b"), async |_| deny("deletions are for humans")).named("policy/no-rm");
-    set.guard(BeforeToolUse.tool("write"), async |_| ask("really?")).named("policy/ask");
+    });
+    set.guard(BeforeToolUse.command(r"\brm\b").named("policy/no-rm"), async |_| deny("deletions are for humans"));
+    set.guard(BeforeToolUse.tool("write").named("policy/ask"), async |_| ask("really?"));
     let child = Agent::builder(Script::new().call("bash", r#"{"command": "date"}"#).say("noon"))
         .name("clock")
         .tool(RecordingTool::new("bash").with(|spec: ToolSpec| spec.alias("Bash")))

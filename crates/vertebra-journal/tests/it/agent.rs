@@ -13,7 +13,7 @@ use crate::support::*;
 fn careful(store: &Store, model: &Script, deploy: &RecordingTool) -> Agent {
     let mut builder = Agent::builder(model.clone());
     builder.journal(store.clone()).approver(store.inbox()).tool(deploy.clone());
-    builder.guard(BeforeToolUse.tool("deploy"), async |_| ask("to production?")).named("careful");
+    builder.guard(BeforeToolUse.tool("deploy").named("careful"), async |_| ask("to production?"));
     builder.build().expect("an agent")
 }
 

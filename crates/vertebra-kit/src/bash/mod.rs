@@ -46,7 +46,9 @@ use std::{
     time::Duration,
 };
 
-use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchAttribute as _, Reach, SessionEnd, SessionStart};
+use vertebra::{
+    AfterToolUse, Attach as _, Capability, HookOptions as _, Kit, MatchAttribute as _, SessionEnd, SessionStart,
+};
 
 use background::{Background, BackgroundTool};
 pub use environment::{Environment, PASSED, VARIABLES};
@@ -173,29 +175,26 @@ impl Capability for Bash {
             self.policy().install(kit);
         }
         let lift = self.lift();
-        kit.add_hook(AfterToolUse.tool(TOOL), Remember(lift.clone())).named("bash/cwd");
-        kit.watch(SessionStart, async move |cx| {
+        kit.add_hook(AfterToolUse.tool(TOOL).named("bash/cwd"), Remember(lift.clone()));
+        kit.watch(SessionStart.named("bash/granted").own_agent_only(), async move |cx| {
             if let Some(noted) = cx.state().metadata().get(grants::GRANTED) {
                 lift.restore(&cx.at.run.session_id, noted);
             }
             Ok(())
-        })
-        .named("bash/granted")
-        .reach(Reach::Own);
+        });
         if let Some(outputs) = self.outputs.clone().filter(|outputs| !outputs.keep) {
-            kit.watch(SessionEnd, async move |cx| Ok(outputs.forget(&cx.at.run.session_id)?))
-                .named("bash/outputs")
-                .reach(Reach::Own);
+            kit.watch(SessionEnd.named("bash/outputs").own_agent_only(), async move |cx| {
+                Ok(outputs.forget(&cx.at.run.session_id)?)
+            });
         }
         let background = Arc::new(Background::default());
         let (grants, commands) = (self.grants.clone(), background.clone());
-        kit.watch(SessionEnd, async move |cx| {
+        kit.watch(SessionEnd.named("bash/network"), async move |cx| {
             commands.forget(&cx.at.run.session_id);
             grants.networks.forget(&cx.at.run.session_id);
             grants.clear(&cx.at.run.session_id);
             Ok(())
-        })
-        .named("bash/network");
+        });
         kit.tool(BackgroundTool { bash: self.clone(), background: background.clone() });
         kit.tool(tool::BashTool::new(self, background));
     }

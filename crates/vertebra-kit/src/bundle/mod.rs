@@ -10,8 +10,8 @@
 //! /// What our house never allows.
 //! pub fn house_rules() -> UseHooks {
 //!     let mut rules = UseHooks::new("house-rules");
-//!     rules.guard(PreToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans")).named("no-rm");
-//!     rules.watch(StepEnd, async |cx| Ok(println!("step {} took {} ms", cx.at.step, cx.duration_ms))).named("times");
+//!     rules.guard(PreToolUse.command(r"\brm\b").named("no-rm"), async |_cx| deny("deletions are for humans"));
+//!     rules.watch(StepEnd.named("times"), async |cx| Ok(println!("step {} took {} ms", cx.at.step, cx.duration_ms)));
 //!     rules
 //! }
 //!

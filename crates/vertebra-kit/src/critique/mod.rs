@@ -9,8 +9,8 @@ pub use review::{Case, Critic, Review};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use vertebra::{
-    Answer, Attach, Capability, ContinueCx, ExecutionStart, Hook, HookError, Kit, Lasting, MatchAttribute, Reach,
-    ShouldContinue, StepKind, go_on, proceed, stop,
+    Answer, Attach, Capability, ContinueCx, ExecutionStart, FailurePolicy, Hook, HookError, HookOptions, Kit, Lasting,
+    MatchAttribute, Reach, ShouldContinue, StepKind, go_on, proceed, stop,
 };
 
 use crate::structured::{InHook, Schema, ask, is_finishing, own_request};
@@ -120,19 +120,18 @@ impl fmt::Debug for Critic {
 impl Capability for SelfCritique {
     fn install(self, kit: &mut Kit) {
         let (reach, on_failure) = (self.reach, self.on_failure);
-        kit.on(ExecutionStart, async |cx| {
+        kit.on(ExecutionStart.named(TASK).reach(reach), async |cx| {
             let task = cx.prompt.clone();
             cx.note(Lasting::Run, task)?;
             proceed()
         });
-        kit.named(TASK).reach(reach);
-        kit.add_hook(ShouldContinue.step(StepKind::FinalResponse), self);
         // Its own time limit is inside, where its own failure policy is; what is left is a panic.
-        kit.named(JUDGE).reach(reach).no_timeout();
-        match on_failure {
-            OnFailure::Approve => kit.fail_open(),
-            OnFailure::Reject | OnFailure::Stop => kit.fail_closed(),
+        let on_panic = match on_failure {
+            OnFailure::Approve => FailurePolicy::Open,
+            OnFailure::Reject | OnFailure::Stop => FailurePolicy::Closed,
         };
+        let site = ShouldContinue.step(StepKind::FinalResponse).named(JUDGE).reach(reach).no_timeout();
+        kit.add_hook(site.on_failure(on_panic), self);
     }
 }
 

@@ -57,7 +57,7 @@ use std::{
 };
 
 use vertebra::{
-    CancellationToken, Reach, ToolSpec, ToolStatus,
+    CancellationToken, ToolSpec, ToolStatus,
     events::{ToolAsked, ToolUsed},
     prelude::*,
 };
@@ -274,7 +274,7 @@ impl Capability for Files {
         // What it keeps is in memory, so a replay finds the same state.
         let showed =
             |used: &ToolUsed| used.result.status == ToolStatus::Done && used.call.command().is_some_and(may_show);
-        kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
+        kit.watch(AfterToolUse.tool("bash").when(showed).named("files/commands"), async move |cx| {
             let command = cx.command().unwrap_or_default().to_owned();
             let (printed, data) = (cx.result.output.clone(), &cx.result.data);
             let Some((from, began)) = data["from"].as_str().zip(data["began_ms"].as_u64()) else { return Ok(()) };
@@ -293,29 +293,23 @@ impl Capability for Files {
             };
             tokio::task::spawn_blocking(remember).await?;
             Ok(())
-        })
-        .named("files/commands");
-        kit.on(AfterToolUse.tool("read_file|write_file|edit_file"), async move |cx| {
+        });
+        kit.on(AfterToolUse.tool("read_file|write_file|edit_file").named("files/seen"), async move |cx| {
             let (run, result) = (cx.at.run.run_id.clone(), cx.result.clone());
             seen::remember(cx.state_mut(), &run, &result, seen)?;
             proceed()
-        })
-        .named("files/seen");
+        });
         if let Some(undo) = access.undo.clone() {
             let ending = undo.clone();
             // A subagent works for the prompt that started it.
-            kit.on(ExecutionStart, async move |cx| {
+            kit.on(ExecutionStart.named("files/prompt").own_agent_only(), async move |cx| {
                 undo.begin(&cx.at.run.session_id, &cx.prompt);
                 proceed()
-            })
-            .named("files/prompt")
-            .reach(Reach::Own);
-            kit.watch(SessionEnd, async move |cx| {
+            });
+            kit.watch(SessionEnd.named("files/forget").own_agent_only(), async move |cx| {
                 ending.forget(&cx.at.run.session_id);
                 Ok(())
-            })
-            .named("files/forget")
-            .reach(Reach::Own);
+            });
         }
     }
 }
@@ -326,45 +320,49 @@ fn settle_arguments(kit: &mut Kit) {
         let args = &asked.call.args;
         asked.call.malformed.is_none() && SPELLINGS.iter().any(|(other, name)| is_respelled(args, other, name))
     };
-    kit.on(BeforeToolUse.tool("read_file|write_file|edit_file").when(respelled), async |cx| {
-        let args = cx.args_mut();
-        for (other, name) in SPELLINGS {
-            if is_respelled(args, other, name)
-                && let Some(value) = args.remove(other)
-            {
-                args.set(*name, value);
+    kit.on(
+        BeforeToolUse.tool("read_file|write_file|edit_file").when(respelled).named("files/arguments").priority(-2000),
+        async |cx| {
+            let args = cx.args_mut();
+            for (other, name) in SPELLINGS {
+                if is_respelled(args, other, name)
+                    && let Some(value) = args.remove(other)
+                {
+                    args.set(*name, value);
+                }
             }
-        }
-        proceed()
-    })
-    .named("files/arguments")
-    .priority(-2000);
+            proceed()
+        },
+    );
     // Relative paths begin where those of commands do. Rules and guards then judge the path that is opened.
-    kit.on(BeforeToolUse.tool("read_file|write_file|edit_file|list_dir|search_files|grep"), async |cx| {
-        let needs_path = matches!(&*cx.tool, "read_file" | "write_file" | "edit_file");
-        let path = cx.args.text("path").or((!needs_path && cx.args.get("path").is_none()).then_some("."));
-        let path = path.and_then(|path| from_shell(cx.state(), &cx.at.run.working_directory, path));
-        if let Some(path) = path.filter(|_| cx.malformed.is_none()) {
-            cx.args_mut().set("path", path);
-        }
-        proceed()
-    })
-    .named("files/folder")
-    .priority(-1900);
+    kit.on(
+        BeforeToolUse
+            .tool("read_file|write_file|edit_file|list_dir|search_files|grep")
+            .named("files/folder")
+            .priority(-1900),
+        async |cx| {
+            let needs_path = matches!(&*cx.tool, "read_file" | "write_file" | "edit_file");
+            let path = cx.args.text("path").or((!needs_path && cx.args.get("path").is_none()).then_some("."));
+            let path = path.and_then(|path| from_shell(cx.state(), &cx.at.run.working_directory, path));
+            if let Some(path) = path.filter(|_| cx.malformed.is_none()) {
+                cx.args_mut().set("path", path);
+            }
+            proceed()
+        },
+    );
     // Guards match by path: where a search begins must be there for them to see.
-    kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
+    kit.on(BeforeToolUse.tool("list_dir|search_files|grep").named("files/here"), async |cx| {
         if cx.malformed.is_none() && cx.args.get("path").is_none() {
             cx.args_mut().set("path", ".");
         }
         proceed()
-    })
-    .named("files/here");
+    });
 }
 
 /// Keeps what the session was granted, for a replay and for when the session is resumed.
 fn remember_grants(kit: &mut Kit, lift: Lift) {
     let granted = |used: &ToolUsed| !used.result.data["granted"].is_null();
-    kit.add_hook(AfterToolUse.tool(TOOLS).when(granted), Remember(lift)).named("files/granted");
+    kit.add_hook(AfterToolUse.tool(TOOLS).when(granted).named("files/granted"), Remember(lift));
 }
 
 /// All tools.

@@ -50,7 +50,7 @@ impl Capability for MetadataTools {
         }
         let listens = names.join("|");
         // First, so that whoever changes or hides results sees the real one.
-        kit.on(AfterToolUse.tool(listens), async move |cx| {
+        kit.on(AfterToolUse.tool(listens).named("metadata/persist").priority(1).fail_open(), async move |cx| {
             let ours = names.iter().any(|name| **name == *cx.tool && has_tool(cx.scope(), name));
             if !ours || cx.result.data.is_null() {
                 return proceed();
@@ -67,9 +67,6 @@ impl Capability for MetadataTools {
                 }
             };
             proceed()
-        })
-        .named("metadata/persist")
-        .priority(1)
-        .fail_open();
+        });
     }
 }

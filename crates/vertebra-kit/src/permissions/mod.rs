@@ -231,39 +231,35 @@ impl Permissions {
 impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
-        kit.add_hook(BeforeToolUse, Reads::new(rules.clone())).named(denied::HOOK).priority(-1000);
+        kit.add_hook(BeforeToolUse.named(denied::HOOK).priority(-1000), Reads::new(rules.clone()));
         let judge = Arc::new(Judge(rules.clone()));
         // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
-        kit.add_hook(BeforeToolUse, judge.clone()).named(ALLOW).priority(1000).fail_open();
-        kit.add_guard(BeforeToolUse, judge).named("permissions/rules").priority(5);
+        kit.add_hook(BeforeToolUse.named(ALLOW).priority(1000).fail_open(), judge.clone());
+        kit.add_guard(BeforeToolUse.named("permissions/rules").priority(5), judge);
         let known = rules.clone();
-        kit.watch(SessionStart, async move |cx| {
+        kit.watch(SessionStart.named("permissions/unmatched"), async move |cx| {
             let tools: Vec<_> = cx.scope().tools().map(|tool| tool.spec()).collect();
             for rule in known.unmatched(&tools) {
                 tracing::warn!("{rule}");
             }
             Ok(())
-        })
-        .named("permissions/unmatched");
+        });
         let searching = rules.clone();
-        kit.on(AfterToolUse, async move |cx| {
+        kit.on(AfterToolUse.named("permissions/results"), async move |cx| {
             if let Some(rest) = searching.without_refused(&cx.at.run, &cx.call, &cx.result.output) {
                 cx.result.output = rest;
             }
             proceed()
-        })
-        .named("permissions/results");
+        });
         let asked = rules.clone();
-        kit.watch(AfterToolUse, async move |cx| {
+        kit.watch(AfterToolUse.named("permissions/done"), async move |cx| {
             asked.done(&cx.at.run, &cx.call);
             Ok(())
-        })
-        .named("permissions/done");
-        kit.watch(SessionEnd, async move |cx| {
+        });
+        kit.watch(SessionEnd.named("permissions/forget"), async move |cx| {
             rules.forget(&cx.at.run.session_id);
             Ok(())
-        })
-        .named("permissions/forget");
+        });
     }
 }
 

@@ -16,7 +16,7 @@ const BEGIN: &str = "You have no task list. If this takes more than a few steps,
 
 pub(super) fn attach(kit: &mut Kit, tool: &Arc<str>, policy: &Arc<TaskPlanning>) {
     let own = tool.clone();
-    kit.on(AfterToolUse.tool(&**tool), async move |cx| {
+    kit.on(AfterToolUse.tool(&**tool).named("planning/persist"), async move |cx| {
         if cx.result.status == ToolStatus::Done && !cx.result.data.is_null() && has_tool(cx.scope(), &own) {
             let (list, step) = (cx.result.data.clone(), cx.at.step);
             let metadata = cx.state_mut().metadata_mut();
@@ -24,11 +24,10 @@ pub(super) fn attach(kit: &mut Kit, tool: &Arc<str>, policy: &Arc<TaskPlanning>)
             metadata.set(WRITTEN, step);
         }
         proceed()
-    })
-    .named("planning/persist");
+    });
 
     let (own, every) = (tool.clone(), policy.remind_every_steps);
-    kit.on(BeforeStep, async move |cx| {
+    kit.on(BeforeStep.named("planning/remind").fail_open(), async move |cx| {
         if every == 0 || !has_tool(cx.scope(), &own) {
             return proceed();
         }
@@ -53,12 +52,10 @@ pub(super) fn attach(kit: &mut Kit, tool: &Arc<str>, policy: &Arc<TaskPlanning>)
             cx.state_mut().push(Message::instruction(text, "planning/remind"));
         }
         proceed()
-    })
-    .named("planning/remind")
-    .fail_open();
+    });
 
     let (own, every) = (tool.clone(), policy.render_every_steps);
-    kit.on(BeforeStep, async move |cx| {
+    kit.on(BeforeStep.named("planning/render").fail_open(), async move |cx| {
         let (state, step) = (cx.state(), cx.at.step);
         let due = every > 0 && since(state, WRITTEN, step).min(since(state, RENDERED, step)) >= every;
         if !due || !has_tool(cx.scope(), &own) {
@@ -72,9 +69,7 @@ pub(super) fn attach(kit: &mut Kit, tool: &Arc<str>, policy: &Arc<TaskPlanning>)
             state.push(Message::instruction(text, "planning/render"));
         }
         proceed()
-    })
-    .named("planning/render")
-    .fail_open();
+    });
 }
 
 fn list(state: &AgentState) -> Result<TaskList, serde_json::Error> {

@@ -39,19 +39,19 @@ const LATE: i32 = 900;
 
 pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
     let here = places.clone();
-    kit.on(PromptSubmit, async move |cx| match here.prompt.whole(&cx.prompt) {
-        Ok(Cow::Borrowed(_)) => proceed(),
-        Ok(Cow::Owned(redacted)) => {
-            cx.prompt = redacted;
-            proceed()
+    kit.on(PromptSubmit.named("redaction/prompt").priority(FIRST), async move |cx| {
+        match here.prompt.whole(&cx.prompt) {
+            Ok(Cow::Borrowed(_)) => proceed(),
+            Ok(Cow::Owned(redacted)) => {
+                cx.prompt = redacted;
+                proceed()
+            }
+            Err(kind) => deny(found(&kind)),
         }
-        Err(kind) => deny(found(&kind)),
-    })
-    .named("redaction/prompt")
-    .priority(FIRST);
+    });
 
     let here = places.clone();
-    kit.on(BeforeToolUse, async move |cx| {
+    kit.on(BeforeToolUse.named("redaction/arguments").priority(FIRST), async move |cx| {
         let mut args = cx.args.to_value();
         match in_value(&here.arguments, &mut args) {
             Ok(Touched::No) => proceed(),
@@ -61,9 +61,7 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
             }
             Err(kind) => deny(found(&kind)),
         }
-    })
-    .named("redaction/arguments")
-    .priority(FIRST);
+    });
 
     let here = places.clone();
     // A check and no guard: in a record, the same mark may stand for a secret that the model wrote itself.
@@ -78,7 +76,7 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
     });
 
     let here = places.clone();
-    kit.on(AfterToolUse, async move |cx| {
+    kit.on(AfterToolUse.named("redaction/results").priority(FIRST).fail_closed(), async move |cx| {
         let seen = here.invisible.treat(&cx.result.output).into_owned();
         let redactor = if shows_configuration(&cx.call) { &here.configuration } else { &*here.results };
         let redacted = match redactor.whole(&seen) {
@@ -89,13 +87,10 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
             cx.result.output = redacted;
         }
         proceed()
-    })
-    .named("redaction/results")
-    .priority(FIRST)
-    .fail_closed();
+    });
 
     let here = places.clone();
-    kit.on(BeforeInference, async move |cx| {
+    kit.on(BeforeInference.named("redaction/requests").priority(LATE), async move |cx| {
         let mut request = cx.request.clone();
         match in_request(&here.requests, &mut request) {
             Ok(Touched::No) => proceed(),
@@ -105,12 +100,10 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
             }
             Err(kind) => deny(found(&kind)),
         }
-    })
-    .named("redaction/requests")
-    .priority(LATE);
+    });
 
     let here = places.clone();
-    kit.on(InferenceDelta, async move |cx| {
+    kit.on(InferenceDelta.named("redaction/answers").priority(FIRST).fail_closed(), async move |cx| {
         let more = if cx.last { More::No } else { More::MayCome };
         let redacted = here.answers.piece(cx.follows, &cx.text, more);
         if let Some(kind) = redacted.blocked {
@@ -126,10 +119,7 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
             cx.keep_from(shown);
         }
         proceed()
-    })
-    .named("redaction/answers")
-    .priority(FIRST)
-    .fail_closed();
+    });
 
     let here = places.clone();
     kit.veil(move |text| here.record.veil(text));

@@ -14,27 +14,25 @@ pub(super) fn attach(kit: &mut Kit, catalogue: &Arc<str>, registry: ToolRegistry
     let shown = Matcher::Any(always.iter().map(|pattern| Matcher::attribute("tool", pattern)).collect());
 
     let own = catalogue.clone();
-    kit.on(AfterToolUse.tool(&**catalogue), async move |cx| {
+    kit.on(AfterToolUse.tool(&**catalogue).named("registry/found"), async move |cx| {
         if cx.result.status == ToolStatus::Done && has_tool(cx.scope(), &own) {
             let found: Vec<String> = serde_json::from_value(cx.result.data["activate"].clone()).unwrap_or_default();
             activate(cx.state_mut(), found, max_active);
         }
         proceed()
-    })
-    .named("registry/found");
+    });
 
     let own = catalogue.clone();
-    kit.on(AfterToolUse.matching(shown.negated()), async move |cx| {
+    kit.on(AfterToolUse.matching(shown.negated()).named("registry/used"), async move |cx| {
         if cx.result.status == ToolStatus::Done && has_tool(cx.scope(), &own) {
             let used = cx.tool.to_string();
             activate(cx.state_mut(), vec![used], max_active);
         }
         proceed()
-    })
-    .named("registry/used");
+    });
 
     let own = catalogue.clone();
-    kit.on(BeforeInference, async move |cx| {
+    kit.on(BeforeInference.named("registry/offer"), async move |cx| {
         if !has_tool(cx.scope(), &own) {
             return proceed();
         }
@@ -45,8 +43,7 @@ pub(super) fn attach(kit: &mut Kit, catalogue: &Arc<str>, registry: ToolRegistry
         let tools = cx.request.tools.iter().filter(|offer| offered.contains(&*offer.name)).cloned().collect();
         cx.request.tools = tools;
         proceed()
-    })
-    .named("registry/offer");
+    });
 }
 
 /// The names kept in the state. What cannot be read there offers nothing.

@@ -21,12 +21,12 @@ impl Default for FinishGuard {
 impl Capability for FinishGuard {
     fn install(self, kit: &mut Kit) {
         let words: Arc<[String]> = self.words.into();
-        kit.guard(AfterInference.when(|inferred| inferred.purpose == Purpose::Step), async move |cx| {
-            match words.iter().find(|word| word.eq_ignore_ascii_case(&cx.response.finish)) {
+        kit.guard(
+            AfterInference.when(|inferred| inferred.purpose == Purpose::Step).named("finish-guard/word"),
+            async move |cx| match words.iter().find(|word| word.eq_ignore_ascii_case(&cx.response.finish)) {
                 Some(word) => stop(format!("the model ended its answer with `{word}`")),
                 None => proceed(),
-            }
-        })
-        .named("finish-guard/word");
+            },
+        );
     }
 }

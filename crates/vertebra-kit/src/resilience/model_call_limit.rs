@@ -30,7 +30,7 @@ impl Capability for ModelCallLimit {
     fn install(self, kit: &mut Kit) {
         let tally = Arc::new(Tally::new(NAME, self.per_run, self.per_session));
         tally.install(kit);
-        kit.guard(BeforeInference, async move |cx| {
+        kit.guard(BeforeInference.named(NAME), async move |cx| {
             if cx.record().gave(Kind::Deny) || cx.record().gave(Kind::Replace) {
                 return proceed();
             }
@@ -38,7 +38,6 @@ impl Capability for ModelCallLimit {
             let reason = format!("the model calls are used up: {limit}");
             self.at_limit.end(cx.scope(), NAME, &reason);
             deny(reason)
-        })
-        .named(NAME);
+        });
     }
 }

@@ -60,16 +60,18 @@ impl Capability for ModelFallback {
     fn install(self, kit: &mut Kit) {
         if self.stay == Stay::WithWhoAnswered {
             let models = self.models.clone();
-            kit.on(AfterInference.when(move |inferred| models.contains(&inferred.request.model)), async |cx| {
-                let answered = cx.request.model.clone();
-                if cx.note_of(STAY)? != Some(answered.clone()) {
-                    cx.note(Lasting::Run, answered)?;
-                }
-                proceed()
-            })
-            .named(STAY);
+            kit.on(
+                AfterInference.when(move |inferred| models.contains(&inferred.request.model)).named(STAY),
+                async |cx| {
+                    let answered = cx.request.model.clone();
+                    if cx.note_of(STAY)? != Some(answered.clone()) {
+                        cx.note(Lasting::Run, answered)?;
+                    }
+                    proceed()
+                },
+            );
         }
-        kit.add_around(Inference, self).named("model-fallback/next").priority(60);
+        kit.add_around(Inference.named("model-fallback/next").priority(60), self);
     }
 }
 

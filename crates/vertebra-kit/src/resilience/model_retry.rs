@@ -47,18 +47,19 @@ fn is_passing(class: ErrorClass) -> bool {
 impl Capability for ModelRetry {
     fn install(self, kit: &mut Kit) {
         // Inside of a fallback, so that each model gets its retries.
-        kit.add_around(Inference, self).named("model-retry/again").priority(70);
-        kit.on(OnError.when(|failed| is_passing(failed.class)), async |cx| {
-            if cx.record().gave(Kind::Recover) {
-                return proceed();
-            }
-            let message = format!("{}; gave up retrying", cx.message);
-            // If the run cannot be suspended, it fails.
-            cx.scope().suspend(NAME, message);
-            stop("gave up retrying")
-        })
-        .named("model-retry/enough")
-        .priority(1000);
+        kit.add_around(Inference.named("model-retry/again").priority(70), self);
+        kit.on(
+            OnError.when(|failed| is_passing(failed.class)).named("model-retry/enough").priority(1000),
+            async |cx| {
+                if cx.record().gave(Kind::Recover) {
+                    return proceed();
+                }
+                let message = format!("{}; gave up retrying", cx.message);
+                // If the run cannot be suspended, it fails.
+                cx.scope().suspend(NAME, message);
+                stop("gave up retrying")
+            },
+        );
     }
 }
 

@@ -119,29 +119,24 @@ impl Capability for ResponseCache {
     fn install(self, kit: &mut Kit) {
         let cache = self.clone();
         // Last, when the request has its final form.
-        kit.on(BeforeInference, async move |cx| match cache.look_up(cx.scope(), cx.state(), &cx.request)? {
+        kit.on(BeforeInference.named("response-cache/answer").priority(1000).fail_open(), async move |cx| match cache
+            .look_up(cx.scope(), cx.state(), &cx.request)?
+        {
             Some(response) => replace(response),
             None => proceed(),
-        })
-        .named("response-cache/answer")
-        .priority(1000)
-        .fail_open();
+        });
         let cache = self.clone();
         // First, as the model said it: what hooks make of an answer, they make of it again.
-        kit.on(AfterInference, async move |cx| {
+        kit.on(AfterInference.named("response-cache/keep").priority(1).fail_open(), async move |cx| {
             cache.keep(cx.scope(), &cx.request, &cx.response)?;
             proceed()
-        })
-        .named("response-cache/keep")
-        .priority(1)
-        .fail_open();
-        kit.watch(AfterInference, async move |cx| {
+        });
+        kit.watch(AfterInference.named("response-cache/forget"), async move |cx| {
             if cx.record().verdict() == Kind::Retry {
                 let key = self.key(cx.scope(), &cx.request)?;
                 self.store().remove(&key);
             }
             Ok(())
-        })
-        .named("response-cache/forget");
+        });
     }
 }

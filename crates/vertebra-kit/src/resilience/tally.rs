@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use vertebra::{Reach, Run, Stop, StopReason, Within, prelude::*};
+use vertebra::{Run, Stop, StopReason, Within, prelude::*};
 
 /// What happens at a limit on tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,29 +58,26 @@ impl Tally {
     /// that is restored from there goes on counting.
     pub(crate) fn install(self: &Arc<Self>, kit: &mut Kit) {
         let tally = self.clone();
-        kit.on(ExecutionStart, async move |cx| {
+        kit.on(ExecutionStart.named(&*self.key), async move |cx| {
             cx.scope().counter(Within::Run, &tally.name);
             if let Some(before) = cx.state().metadata().read::<u64>(&tally.key)? {
                 cx.scope().counter(Within::Session, &tally.name).at_least(before);
             }
             proceed()
-        })
-        .named(&*self.key);
+        });
         if self.per_session.is_some() {
             let (at_step, at_end) = (self.clone(), self.clone());
             let name = format!("{}/keep", self.key);
-            kit.on(AfterStep, async move |cx| {
+            // A child has a state of its own, and counts for its parents.
+            kit.on(AfterStep.named(&*name).own_agent_only(), async move |cx| {
                 at_step.keep(cx.scope(), cx.state_mut());
                 proceed()
             });
-            // A child has a state of its own, and counts for its parents.
-            kit.named(&*name).reach(Reach::Own);
             // A step that failed has no end.
-            kit.on(ExecutionEnd, async move |cx| {
+            kit.on(ExecutionEnd.named(name).own_agent_only(), async move |cx| {
                 at_end.keep(cx.scope(), cx.state_mut());
                 proceed()
             });
-            kit.named(name).reach(Reach::Own);
         }
     }
 

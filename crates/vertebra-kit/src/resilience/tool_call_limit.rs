@@ -60,7 +60,7 @@ impl Capability for ToolCallLimit {
         let tally = Arc::new(Tally::new(&name, per_run, per_session));
         tally.install(kit);
         let by = name.clone();
-        kit.guard(BeforeToolUse.tool(pattern), async move |cx| {
+        kit.guard(BeforeToolUse.tool(pattern).named(&*name), async move |cx| {
             if cx.record().gave(Kind::Deny) || cx.record().gave(Kind::Replace) {
                 return proceed();
             }
@@ -73,7 +73,6 @@ impl Capability for ToolCallLimit {
                     stop(reason)
                 }
             }
-        })
-        .named(&*name);
+        });
     }
 }

@@ -49,15 +49,13 @@ impl Capability for ToolRetry {
             Repeatable::Named(pattern) => pattern,
         };
         let name = format!("tool-retry/{pattern}");
-        kit.on(ToolUseFailed.tool(pattern).when(|failed| failed.reached), async move |cx| {
+        kit.on(ToolUseFailed.tool(pattern).when(|failed| failed.reached).named(name).fail_open(), async move |cx| {
             let is_idempotent = || cx.scope().tool_spec(&cx.tool).is_some_and(|spec| spec.idempotent);
             if cx.attempts > retries || !(named || is_idempotent()) {
                 return proceed();
             }
             let who = format!("{} {}", cx.at.run.run_id, cx.call_id);
             retry(backoff.wait(cx.attempts, &who))
-        })
-        .named(name)
-        .fail_open();
+        });
     }
 }

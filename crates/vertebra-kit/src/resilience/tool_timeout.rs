@@ -36,18 +36,19 @@ impl Capability for ToolTimeout {
     fn install(self, kit: &mut Kit) {
         for (pattern, limit) in self.limits {
             let name = format!("tool-timeout/{pattern}");
-            kit.on(BeforeToolUse.tool(pattern), async move |cx| {
+            kit.on(BeforeToolUse.tool(pattern).named(name), async move |cx| {
                 cx.time_limit = Some(cx.time_limit.map_or(limit, |shorter| shorter.min(limit)));
                 proceed()
-            })
-            .named(name);
+            });
         }
         if let Some(limit) = self.others {
-            kit.on(BeforeToolUse.when(|asked| asked.time_limit.is_none()), async move |cx| {
-                cx.time_limit = Some(limit);
-                proceed()
-            })
-            .named("tool-timeout/others");
+            kit.on(
+                BeforeToolUse.when(|asked| asked.time_limit.is_none()).named("tool-timeout/others"),
+                async move |cx| {
+                    cx.time_limit = Some(limit);
+                    proceed()
+                },
+            );
         }
     }
 }

@@ -45,7 +45,7 @@ impl Active {
 pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
     let list: Arc<str> = format!("Skills that `{}` can load:\n{}", load::NAME, skills.list()).into();
     // Into the request, which is made anew for each step, so that it stands there once; also in children that may load.
-    kit.on(BeforeInference, async move |cx| {
+    kit.on(BeforeInference.named("skills/list"), async move |cx| {
         // A tool need not be in the context to be called: see `ToolRegistry`.
         if cx.purpose == Purpose::Step && cx.scope().tool_spec(load::NAME).is_some() {
             let parts = [&*cx.system_prompt, &*list];
@@ -53,33 +53,29 @@ pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n").into();
         }
         proceed()
-    })
-    .named("skills/list");
+    });
     // At the beginning and not at the end: whatever became of the last run, the next one starts free.
-    kit.on(ExecutionStart, async |cx| {
+    kit.on(ExecutionStart.named("skills/release"), async |cx| {
         if cx.state().metadata().get(ACTIVE).is_some() {
             cx.state_mut().metadata_mut().remove(ACTIVE);
         }
         proceed()
-    })
-    .named("skills/release");
-    kit.on(AfterToolUse.tool(load::NAME), async |cx| {
+    });
+    kit.on(AfterToolUse.tool(load::NAME).named("skills/track"), async |cx| {
         if let Some(skill) = cx.result.data.get("skill").filter(|_| cx.result.success).cloned() {
             cx.state_mut().metadata_mut().set(ACTIVE, skill);
         }
         proceed()
-    })
-    .named("skills/track");
-    kit.on(SubagentStart, async |cx| {
+    });
+    kit.on(SubagentStart.named("skills/hand-down"), async |cx| {
         let mut all = Active::all(cx.state())?;
         all.retain(|skill| skill.allowed_tools.is_some());
         if !all.is_empty() {
             cx.metadata.set(ABOVE, serde_json::to_value(all)?);
         }
         proceed()
-    })
-    .named("skills/hand-down");
-    kit.guard(BeforeToolUse, async |cx| {
+    });
+    kit.guard(BeforeToolUse.named("skills/allowed-tools"), async |cx| {
         let recalls = cx.scope().tool_spec(&cx.tool).is_some_and(|spec| spec.recalls);
         if &*cx.tool == load::NAME || recalls {
             return proceed();
@@ -92,17 +88,14 @@ pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
             }
         }
         proceed()
-    })
-    .named("skills/allowed-tools");
+    });
     // Around everything else, so that a fallback from this model to others finds the others in its place.
-    kit.around(Inference, async |cx, next| {
+    kit.around(Inference.named("skills/model").priority(50), async |cx, next| {
         if cx.purpose == Purpose::Step
             && let Some(Active { model: Some(model), .. }) = Active::now(cx.state())?
         {
             cx.request.model.name = model;
         }
         next.run(cx).await
-    })
-    .named("skills/model")
-    .priority(50);
+    });
 }

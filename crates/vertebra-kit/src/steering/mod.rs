@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use vertebra::{Prompt, Reach, prelude::*};
+use vertebra::{Prompt, prelude::*};
 
 /// How many messages may wait.
 pub const MAX_WAITING: usize = 32;
@@ -63,7 +63,7 @@ impl Steering {
 impl Capability for Steering {
     fn install(self, kit: &mut Kit) {
         // The person speaks to the agent, not to its children.
-        kit.on(BeforeStep, async move |cx| {
+        kit.on(BeforeStep.named("steering/messages").own_agent_only().no_timeout(), async move |cx| {
             let run = cx.scope();
             while let Some(prompt) = { self.queue().front().cloned() } {
                 let submitted = run.submit(cx.state_mut(), prompt).await?;
@@ -74,9 +74,6 @@ impl Capability for Steering {
                 }
             }
             proceed()
-        })
-        .named("steering/messages")
-        .reach(Reach::Own)
-        .no_timeout();
+        });
     }
 }

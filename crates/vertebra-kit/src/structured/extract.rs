@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::{
-    Agent, Answer, Attach, BeforeInference, ContinueCx, HookSet, Hooks, Kind, Lasting, Match, MatchAttribute, Prompt,
-    Purpose, Reach, RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind, StopReason,
-    go_on, proceed, stop,
+    Agent, Answer, Attach, BeforeInference, ContinueCx, HookOptions, HookSet, Hooks, Kind, Lasting, Match,
+    MatchAttribute, Prompt, Purpose, RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind,
+    StopReason, go_on, proceed, stop,
 };
 
 use super::{Schema, SchemaError};
@@ -149,13 +149,17 @@ impl Extract for &mut Session {
 fn hooks(schema: &Schema, extraction: Extraction) -> HookSet {
     let mut set = HookSet::new();
     let (told, judged) = (schema.clone(), schema.clone());
-    set.on(BeforeInference.when(|asked| asked.purpose == Purpose::Step), async move |cx| {
-        told.ask_for(&mut cx.request);
-        proceed()
-    });
-    set.named(TELL).reach(Reach::Own);
-    set.on(ShouldContinue.step(StepKind::FinalResponse), async move |cx| judge(cx, &judged, &extraction));
-    set.named(JUDGE).priority(PRIORITY).reach(Reach::Own);
+    set.on(
+        BeforeInference.when(|asked| asked.purpose == Purpose::Step).named(TELL).own_agent_only(),
+        async move |cx| {
+            told.ask_for(&mut cx.request);
+            proceed()
+        },
+    );
+    set.on(
+        ShouldContinue.step(StepKind::FinalResponse).named(JUDGE).priority(PRIORITY).own_agent_only(),
+        async move |cx| judge(cx, &judged, &extraction),
+    );
     set
 }
 

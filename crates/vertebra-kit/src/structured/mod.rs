@@ -17,7 +17,7 @@ pub(crate) use extract::is_finishing;
 pub use extract::{Extract, ExtractError, Extracted, Extraction};
 pub use maybe::Maybe;
 pub use schema::{RESPONSE_SCHEMA, Schema, SchemaError};
-use vertebra::{AfterToolUse, Attach, Capability, Kit, Match, MatchAttribute, ToolStatus, proceed};
+use vertebra::{AfterToolUse, Attach, Capability, HookOptions, Kit, Match, MatchAttribute, ToolStatus, proceed};
 
 use crate::metadata::MetadataTools;
 use tool::{ExtractTool, TOOL};
@@ -73,7 +73,7 @@ impl Capability for StructuredOutput {
         }
         let knobs = Arc::new(self);
         kit.tool(ExtractTool(knobs.clone()));
-        kit.on(AfterToolUse.tool(TOOL).when(|used| used.result.success), async move |cx| {
+        kit.on(AfterToolUse.tool(TOOL).when(|used| used.result.success).named("structured/keep"), async move |cx| {
             let (key, value) = (cx.result.data["store_as"].as_str(), &cx.result.data["value"]);
             let Some(key) = key.map(str::to_owned) else { return proceed() };
             let value = value.clone();
@@ -83,7 +83,6 @@ impl Capability for StructuredOutput {
                 cx.result.output = problem;
             }
             proceed()
-        })
-        .named("structured/keep");
+        });
     }
 }

@@ -48,7 +48,7 @@ impl Subagent {
             builder.tool(tool);
         }
         if lists.look_at_calls() {
-            builder.add_guard(BeforeToolUse, lists).named("subagents/tools");
+            builder.add_guard(BeforeToolUse.named("subagents/tools"), lists);
         }
         if let Some(setup) = &self.setup {
             setup(&mut builder);

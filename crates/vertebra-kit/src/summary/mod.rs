@@ -21,8 +21,8 @@ pub use offload::Offload;
 pub use plan::summary_in;
 pub use summariser::{Counter, Material, Summariser};
 use vertebra::{
-    AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Reach, Run,
-    SessionEnd, proceed,
+    AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, HookOptions, Kit, Match, Message, Messages,
+    Run, SessionEnd, proceed,
 };
 
 use offload::{READ, ReadOffloaded, Shelf};
@@ -259,10 +259,15 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
     // If it cannot be kept, it stays in the conversation, as long as that lets it be.
     kit.on(
         // What a tool has shortened itself says so.
-        AfterToolUse.when(move |used| {
-            let kept = used.result.data.get("output").is_some_and(serde_json::Value::is_object);
-            used.result.output.len() > over && !PAGED.contains(&&*used.call.tool) && !kept
-        }),
+        AfterToolUse
+            .when(move |used| {
+                let kept = used.result.data.get("output").is_some_and(serde_json::Value::is_object);
+                used.result.output.len() > over && !PAGED.contains(&&*used.call.tool) && !kept
+            })
+            .named("summary/offload")
+            .priority(LAST)
+            .fail_open()
+            .own_agent_only(),
         async move |cx| {
             let before = cx.state().metadata().read(OFFLOADED)?.unwrap_or_default();
             if let Some((number, preview)) = keeping.put(&cx.at.run.session_id, before, &cx.result.output).await? {
@@ -272,10 +277,8 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
             proceed()
         },
     );
-    kit.named("summary/offload").priority(LAST).fail_open().reach(Reach::Own);
-    kit.on(SessionEnd, async move |cx| {
+    kit.on(SessionEnd.named("summary/close").own_agent_only(), async move |cx| {
         closing.close(&cx.at.run.session_id).await;
         proceed()
     });
-    kit.named("summary/close").reach(Reach::Own);
 }

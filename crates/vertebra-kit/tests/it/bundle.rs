@@ -135,8 +135,8 @@ async fn a_hook_allows_with_other_arguments_and_the_first_deny_wins() {
         cx.args_mut().set("safe", true);
         allow()
     });
-    rules.on(events::PreToolUse.arg("/n", Test::Equals(json!(2))), async |_| deny("not two")).named("first");
-    rules.on(events::PreToolUse.arg("/n", Test::Equals(json!(2))), async |_| deny("never two")).named("second");
+    rules.on(events::PreToolUse.arg("/n", Test::Equals(json!(2))).named("first"), async |_| deny("not two"));
+    rules.on(events::PreToolUse.arg("/n", Test::Equals(json!(2))).named("second"), async |_| deny("never two"));
     built(Agent::builder(model.clone()).tool(ls.clone()).with(rules)).run("go").await.expect("a run");
     assert_eq!(read_by_model(&model), ["done: ok", "blocked: blocked by rules/first: not two"]);
     let ran: Vec<_> = ls.calls().iter().map(Args::to_value).collect();
@@ -147,16 +147,15 @@ async fn a_hook_allows_with_other_arguments_and_the_first_deny_wins() {
 async fn a_stop_hook_makes_a_run_go_on_and_another_ends_it() {
     let model = Script::new().say("one").say("two").may_end_early().say("three");
     let mut rules = UseHooks::new("rules");
-    rules.on(events::Stop.step(StepKind::FinalResponse), async |cx| {
+    rules.on(events::Stop.step(StepKind::FinalResponse).named("more"), async |cx| {
         if cx.continuations == 0 { go_on("say more") } else { proceed() }
     });
-    rules.named("more");
     let report = run(&built(Agent::builder(model).with(rules)), "go").await;
     assert_eq!((&*report.text, report.steps), ("two", 2));
 
     let model = Script::new().call("ls", "{}").may_end_early().say("never said");
     let mut rules = UseHooks::new("rules");
-    rules.on(events::Stop, async |_| stop("enough")).named("enough");
+    rules.on(events::Stop.named("enough"), async |_| stop("enough"));
     let report = run(&built(Agent::builder(model).tool(RecordingTool::new("ls")).with(rules)), "go").await;
     assert_eq!((&*report.stop.source, &*report.stop.message, report.steps), ("rules/enough", "enough", 1));
 }
@@ -212,17 +211,12 @@ async fn matchers_by_exact_name_expression_kind_of_step_and_metadata_say_when_a_
 async fn a_failing_hook_is_ignored_or_refuses_as_it_was_told_and_leaves_no_trace() {
     let broken = |open: bool| {
         let mut rules = UseHooks::new("rules");
-        rules.on(events::PreToolUse, async |cx| {
+        let site = events::PreToolUse.named("broken");
+        rules.on(if open { site.fail_open() } else { site.fail_closed() }, async |cx| {
             cx.args_mut().set("half", true);
             cx.state_mut().metadata_mut().set("rules/half", true);
             Err(HookError::new("no luck"))
         });
-        rules.named("broken");
-        if open {
-            rules.fail_open()
-        } else {
-            rules.fail_closed()
-        };
         rules
     };
     for (open, expected) in [(true, "done: ok"), (false, "blocked: blocked: hook `rules/broken` failed: no luck")] {
@@ -241,7 +235,7 @@ async fn a_failing_hook_is_ignored_or_refuses_as_it_was_told_and_leaves_no_trace
 async fn a_failing_hook_at_a_step_stops_the_run_if_it_is_closed() {
     let model = Script::new().may_end_early().say("never said");
     let mut rules = UseHooks::new("rules");
-    rules.on(events::StepStart, async |_| Err(HookError::new("no luck"))).named("broken").fail_closed();
+    rules.on(events::StepStart.named("broken").fail_closed(), async |_| Err(HookError::new("no luck")));
     let report = run(&built(Agent::builder(model.clone()).with(rules)), "go").await;
     assert_eq!((&*report.stop.source, model.requests().len()), ("rules/broken", 0));
 }
@@ -249,7 +243,7 @@ async fn a_failing_hook_at_a_step_stops_the_run_if_it_is_closed() {
 /// The example that made people ask for bundles: a fence, a memory, a stopwatch.
 fn house_rules(base: &'static str, telemetry: &Log) -> UseHooks {
     let mut rules = UseHooks::new("house");
-    rules.guard(events::PreToolUse.tool("bash"), async move |cx| {
+    rules.guard(events::PreToolUse.tool("bash").named("inside"), async move |cx| {
         let words = cx.command().unwrap_or_default().split_whitespace();
         let mut paths = words.filter(|word| word.starts_with('/'));
         match paths.find(|path| !path.starts_with(base)) {
@@ -257,19 +251,16 @@ fn house_rules(base: &'static str, telemetry: &Log) -> UseHooks {
             None => proceed(),
         }
     });
-    rules.named("inside");
-    rules.on(events::PostToolUse.when(|used| used.result.success), async |cx| {
+    rules.on(events::PostToolUse.when(|used| used.result.success).named("remember"), async |cx| {
         let output = cx.result.output.clone();
         cx.state_mut().metadata_mut().set("house/output", output);
         proceed()
     });
-    rules.named("remember");
     let telemetry = telemetry.clone();
-    rules.watch(events::StepEnd, async move |cx| {
+    rules.watch(events::StepEnd.named("stopwatch"), async move |cx| {
         telemetry.add(format!("step {} took {} ms", cx.at.step, cx.duration_ms));
         Ok(())
     });
-    rules.named("stopwatch");
     rules
 }
 
@@ -335,7 +326,7 @@ fn hooks_of_a_bundle_are_listed_by_event_under_its_name() {
 fn two_bundles_may_have_hooks_of_one_name_but_one_bundle_is_installed_once() {
     let rule = |bundle: &'static str| {
         let mut rules = UseHooks::new(bundle);
-        rules.guard(events::PreToolUse, async |_| deny("no")).named("rule");
+        rules.guard(events::PreToolUse.named("rule"), async |_| deny("no"));
         rules
     };
     let agent = built(Agent::builder(Script::new()).with(rule("a")).with(rule("b")));

@@ -271,7 +271,7 @@ async fn what_a_hook_ends_is_neither_judged_nor_sent_back() {
     let critic = Loud::default();
     let mut builder = Agent::builder(Script::new().say("la"));
     builder.with(critic.critique());
-    builder.on(AfterStep, async |_cx| stop("quiet now")).named("night");
+    builder.on(AfterStep.named("night"), async |_cx| stop("quiet now"));
     let report = run(&built(&mut builder), "sing").await;
     assert_eq!((&*report.stop.source, critic.answers().len()), ("night", 0));
 }

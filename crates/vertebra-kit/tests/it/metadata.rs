@@ -228,7 +228,7 @@ async fn a_blocked_or_replaced_store_stores_nothing() {
         .say("done");
     let mut builder = Agent::builder(model.clone());
     builder.with(MetadataTools::default());
-    builder.guard(BeforeToolUse.arg("/key", Test::Equals(json!("a"))), async |_| deny("no a")).named("no-a");
+    builder.guard(BeforeToolUse.arg("/key", Test::Equals(json!("a"))).named("no-a"), async |_| deny("no a"));
     builder.on(BeforeToolUse.arg("/key", Test::Equals(json!("b"))), async |_| replace("pretended"));
     built(&mut builder).run("go").await.expect("a run");
     assert_eq!(read_by_model(&model), ["blocked: blocked by no-a: no a", "done: pretended", "done: nothing is stored"]);

@@ -133,7 +133,7 @@ async fn the_list_is_replaced_and_kept_and_a_refused_one_changes_nothing() {
 async fn policies_written_for_another_name_hold() {
     let model = Script::new().call("todo_write", ONE_TASK).say("done");
     let mut builder = planner(&model, TaskPlanning::default());
-    builder.guard(BeforeToolUse.tool("TodoWrite"), async |_| deny("no lists")).named("no-lists");
+    builder.guard(BeforeToolUse.tool("TodoWrite").named("no-lists"), async |_| deny("no lists"));
     built(&mut builder).run("go").await.expect("a run");
     assert_eq!(read_by_model(&model), ["blocked: blocked by no-lists: no lists"]);
 }

@@ -66,12 +66,12 @@ async fn of_three_hundred_tools_the_model_finds_one_reads_its_help_and_calls_it_
     let seen = Arc::new(Mutex::new(Vec::new()));
     let kept = seen.clone();
     let mut builder = with_many(&model, ToolRegistry::default());
-    builder.guard(BeforeToolUse.tool("post_send"), async move |cx| {
+    builder.guard(BeforeToolUse.tool("post_send").named("post-office"), async move |cx| {
         let recipient = cx.args.text("recipient").unwrap_or_default().to_owned();
         kept.lock().expect("a log").push(recipient.clone());
         if recipient == "Bob" { deny("not to Bob") } else { proceed() }
     });
-    built(builder.named("post-office")).run("write to Ada").await.expect("a run");
+    built(&mut builder).run("write to Ada").await.expect("a run");
 
     assert_eq!(
         offered(&model),

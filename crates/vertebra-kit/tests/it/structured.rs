@@ -128,7 +128,7 @@ async fn a_run_that_ends_otherwise_has_no_value_even_if_its_last_words_would_fit
 async fn a_stop_that_a_hook_asked_for_is_not_overridden_to_have_an_answer() {
     let model = Script::new().say("no JSON");
     let mut builder = Agent::builder(model);
-    builder.on(AfterStep, async |_cx| stop("enough")).named("budget");
+    builder.on(AfterStep.named("budget"), async |_cx| stop("enough"));
     let error = built(&mut builder).extract::<Invoice>("go").await.expect_err("no answer");
     let ExtractError::Unfinished(report) = error else { panic!("{error:?}") };
     assert_eq!((&*report.stop.source, report.steps), ("budget", 1));

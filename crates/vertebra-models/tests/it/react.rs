@@ -93,7 +93,7 @@ async fn an_answer_that_comes_whole_is_shown_too() {
 async fn hooks_and_guards_stand_before_its_tools_as_before_any() {
     let (model, tool) = (Script::new().say(CALL).say(ANSWER), bash());
     let mut builder = agent(&model, &tool);
-    builder.guard(BeforeToolUse.command(r"\bls\b"), async |_| deny("no looking")).named("blind");
+    builder.guard(BeforeToolUse.command(r"\bls\b").named("blind"), async |_| deny("no looking"));
     let report = builder.build().expect("an agent").run("What is here?").await.expect("a run");
     assert_eq!((report.text.as_str(), tool.calls().len()), ("Two\nfiles.", 0));
     let last = model.requests().pop().expect("a request");

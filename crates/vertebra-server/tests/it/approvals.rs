@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tonic::{Code, Streaming};
-use vertebra::{AgentBuilder, Attach as _, MatchAttribute as _};
+use vertebra::{AgentBuilder, Attach as _, HookOptions as _, MatchAttribute as _};
 use vertebra_server::proto::{
     AnswerApprovalRequest, Approval, ApprovalEvent, CloseSessionRequest, ListApprovalsRequest, PromptRequest,
     ReadRecordsRequest, answer_approval_request::Decision, approval_event::Event,
@@ -13,7 +13,7 @@ use vertebra_server::proto::{
 use crate::world::{World, commands, limits, read, report, results};
 
 fn asks(builder: &mut AgentBuilder) {
-    builder.guard(vertebra::BeforeToolUse, async |_| vertebra::ask("may I?")).named("careful");
+    builder.guard(vertebra::BeforeToolUse.named("careful"), async |_| vertebra::ask("may I?"));
 }
 
 /// The question that is heard of next.
@@ -90,7 +90,7 @@ async fn a_yes_to_other_arguments_is_for_those_and_what_cannot_be_arguments_is_r
 }
 
 fn asks_about_rm(builder: &mut AgentBuilder) {
-    builder.guard(vertebra::BeforeToolUse.command("^rm"), async |_| vertebra::ask("may I?")).named("careful");
+    builder.guard(vertebra::BeforeToolUse.command("^rm").named("careful"), async |_| vertebra::ask("may I?"));
 }
 
 #[tokio::test]

@@ -93,21 +93,18 @@ impl AgentBuilder {
         for replace in self.kit.models.drain(..) {
             self.model = replace(SharedModel(self.model.clone()));
         }
-        self.kit.hooks.seal();
         self
     }
 
     /// Adds a tool.
     pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
         self.kit.tool(tool);
-        self.kit.hooks.seal();
         self
     }
 
     /// Adds hooks that were collected elsewhere.
     pub fn hooks(&mut self, set: HookSet) -> &mut Self {
         self.kit.hooks.append(set);
-        self.kit.hooks.seal();
         self
     }
 

@@ -28,6 +28,9 @@ pub(crate) async fn delegate(
     if depth > parent.core().max_depth {
         return Err(ToolError::new(format!("agents may be nested {} deep, no deeper", parent.core().max_depth)));
     }
+    let hooks = Hooks::layered(parent.hooks(), agent.hooks()).map_err(|error| {
+        ToolError::new(format!("the hooks of `{}` do not fit under those of its parent: {error}", agent.core().name))
+    })?;
     let started = {
         let mut desk = desk.lock().await;
         let mut event = SubagentStarted {
@@ -51,6 +54,7 @@ pub(crate) async fn delegate(
     let child = Child {
         parent: parent.clone(),
         agent: agent.clone(),
+        hooks,
         budget: parent.budget().child(agent.core().name.clone(), started.limits),
         cancel: parent.control().reins.cancel.child_token(),
     };
@@ -74,6 +78,7 @@ pub(crate) async fn delegate(
 struct Child {
     parent: Run,
     agent: Agent,
+    hooks: Hooks,
     budget: Budget,
     cancel: CancellationToken,
 }
@@ -127,7 +132,7 @@ async fn accompany(
 
 impl Child {
     fn begin(&self) -> Run {
-        let Self { parent, agent, budget, cancel } = self;
+        let Self { parent, agent, hooks, budget, cancel } = self;
         let core = Arc::new(agent.core().under(parent.core()));
         let info = RunInfo {
             session_id: parent.info().session_id.clone(),
@@ -144,7 +149,7 @@ impl Child {
         };
         let parts = Parts {
             info,
-            hooks: Hooks::layered(parent.hooks(), agent.hooks()),
+            hooks: hooks.clone(),
             budget: budget.clone(),
             reins: Reins { cancel: cancel.clone(), ..parent.control().reins.clone() },
             front: parent.recorder().front.clone(),

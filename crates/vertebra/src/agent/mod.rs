@@ -110,7 +110,7 @@ impl Agent {
     /// to this one holds there too. Tools, capabilities and all else are shared, so that it costs next to nothing.
     #[must_use]
     pub fn apart(&self) -> Self {
-        Self { core: self.core.clone(), hooks: self.hooks.beside(&Hooks::default()) }
+        Self { core: self.core.clone(), hooks: self.hooks.apart() }
     }
 
     /// The same agent on another model.

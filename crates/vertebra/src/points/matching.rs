@@ -1,6 +1,6 @@
 //! Matchers on the attributes of an agent's events.
 
-use vertebra_hooks::{HasAttribute, Match, Matcher, Matching, Test};
+use vertebra_hooks::{HasAttribute, Match, Matcher, Registration, Test};
 
 use crate::points::attributes::attribute;
 
@@ -16,7 +16,7 @@ use crate::points::attributes::attribute;
 pub trait MatchAttribute: Match {
     /// Only calls of these tools, by name or alias, without regard to case: `bash`, `edit|write`, `read_*`, `/mcp__.+/`.
     /// A pattern is compared with the whole name.
-    fn tool(self, pattern: impl Into<String>) -> Matching<Self::Point>
+    fn tool(self, pattern: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::tool>,
     {
@@ -25,7 +25,7 @@ pub trait MatchAttribute: Match {
 
     /// Only calls that mention a path like this: `*` stays within a folder, `**` crosses folders, and a glob without a slash
     /// matches at any depth.
-    fn path(self, glob: impl Into<String>) -> Matching<Self::Point>
+    fn path(self, glob: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::path>,
     {
@@ -34,7 +34,7 @@ pub trait MatchAttribute: Match {
 
     /// Only calls that would run a command like this. The regular expression is tested on the whole command line and on each
     /// simple command inside it.
-    fn command(self, regex: impl Into<String>) -> Matching<Self::Point>
+    fn command(self, regex: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::command>,
     {
@@ -42,7 +42,7 @@ pub trait MatchAttribute: Match {
     }
 
     /// Only calls with an argument, named by a JSON pointer, that passes the test.
-    fn arg(self, pointer: impl Into<String>, is: Test) -> Matching<Self::Point>
+    fn arg(self, pointer: impl Into<String>, is: Test) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::args>,
     {
@@ -50,7 +50,7 @@ pub trait MatchAttribute: Match {
     }
 
     /// Only at steps of this kind.
-    fn step(self, kind: impl Into<String>) -> Matching<Self::Point>
+    fn step(self, kind: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::step>,
     {
@@ -58,7 +58,7 @@ pub trait MatchAttribute: Match {
     }
 
     /// Only in this session.
-    fn session(self, id: impl Into<String>) -> Matching<Self::Point>
+    fn session(self, id: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::session>,
     {
@@ -66,7 +66,7 @@ pub trait MatchAttribute: Match {
     }
 
     /// Only for the agent of this name.
-    fn agent(self, name: impl Into<String>) -> Matching<Self::Point>
+    fn agent(self, name: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::agent>,
     {

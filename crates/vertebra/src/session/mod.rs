@@ -224,7 +224,12 @@ impl Session {
         more: Option<&'a Hooks>,
     ) -> BoxFuture<'a, Result<RunReport, RunFailed>> {
         Box::pin(async move {
-            let report = self.start(prompt, &Front::default(), reins, more).wait().await;
+            let hooks = more.map(|more| self.inner().agent.hooks().beside(more)).transpose().map_err(|error| {
+                let info = self.inner().scope.info();
+                let message = format!("the hooks of this prompt do not fit beside those of the agent: {error}");
+                RunFailed(Box::new(nothing(info.session_id.clone(), info.run_id.clone(), message)))
+            })?;
+            let report = self.start(prompt, &Front::default(), reins, hooks).wait().await;
             if let Some(more) = more {
                 more.drain(self.inner().agent.core().drain_time).await;
             }
@@ -259,7 +264,10 @@ impl Session {
     async fn compacted(&mut self, instructions: &str) -> Result<bool, RunError> {
         let state = self.inner().state.clone();
         let mut state = state.lock().await;
-        let run = Run::new(self.parts(None, Front::default(), self.reins(), None), Some(self.scope()));
+        let run = Run::new(
+            self.parts(None, Front::default(), self.reins(), self.inner().agent.hooks().clone()),
+            Some(self.scope()),
+        );
         let mut desk = LoopState { state: state.clone(), ..LoopState::default() };
         let done = compact::asked_for(&run, &mut desk, instructions).await;
         let known = std::mem::replace(&mut *state, desk.state);
@@ -280,9 +288,9 @@ impl Session {
     pub fn leave(self) -> BoxFuture<'static, SessionReport> {
         Box::pin(self.into_inner().leave())
     }
-    pub(crate) fn start(&mut self, prompt: Prompt, front: &Front, reins: Reins, more: Option<&Hooks>) -> Started {
+    pub(crate) fn start(&mut self, prompt: Prompt, front: &Front, reins: Reins, hooks: Option<Hooks>) -> Started {
         let prompts = self.after_unfinished(prompt);
-        self.begin(prompts, front, reins, more)
+        self.begin(prompts, front, reins, hooks)
     }
 
     /// An interrupted run is finished before a new prompt runs: the model must know its result.
@@ -301,12 +309,13 @@ impl Session {
         prompts: Vec<(Option<Arc<str>>, Prompt)>,
         front: &Front,
         reins: Reins,
-        more: Option<&Hooks>,
+        hooks: Option<Hooks>,
     ) -> Started {
+        let hooks = hooks.unwrap_or_else(|| self.inner().agent.hooks().clone());
         let mut runs = Vec::new();
         for (run_id, prompt) in prompts {
             let resumed = run_id.is_some();
-            let run = Run::new(self.parts(run_id, front.clone(), reins.clone(), more), Some(self.scope()));
+            let run = Run::new(self.parts(run_id, front.clone(), reins.clone(), hooks.clone()), Some(self.scope()));
             if !resumed || run.replayed().is_some() {
                 run.run_budget().count_run();
             }
@@ -337,7 +346,7 @@ impl Session {
         Reins::new(self.inner().agent.core())
     }
 
-    fn parts(&self, run_id: Option<Arc<str>>, front: Front, reins: Reins, more: Option<&Hooks>) -> Parts {
+    fn parts(&self, run_id: Option<Arc<str>>, front: Front, reins: Reins, hooks: Hooks) -> Parts {
         let inner = self.inner();
         let core = inner.agent.core().clone();
         Parts {
@@ -345,7 +354,7 @@ impl Session {
                 run_id: run_id.unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
                 ..(**inner.scope.info()).clone()
             },
-            hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
+            hooks,
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             reins,
             front,

@@ -6,7 +6,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let mut set = HookSet::new();
-//! set.guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans")).named("no-rm");
+//! set.guard(BeforeToolUse.command(r"\brm\b").named("no-rm"), async |_cx| deny("deletions are for humans"));
 //! let hooks = Hooks::new(set)?;
 //!
 //! let fired = fire(&hooks, BeforeToolUse, call("bash", json!({"command": "cd /tmp && rm -rf x"}))).await;

@@ -19,8 +19,8 @@ fn one_call() -> Script {
 /// What the model reads, and what ran, if somebody asks about `ls` and this approver answers.
 async fn check(approver: Option<FixedApprover>, expected: &[&str]) {
     let told = story(&one_call(), |b| {
-        b.on(BeforeToolUse, async |_| ask("sure?")).named("careful");
-        b.guard(BeforeToolUse.path("/etc/**"), async |_| deny("not there")).named("fence");
+        b.on(BeforeToolUse.named("careful"), async |_| ask("sure?"));
+        b.guard(BeforeToolUse.path("/etc/**").named("fence"), async |_| deny("not there"));
         if let Some(approver) = approver {
             b.approver(approver);
         }
@@ -72,12 +72,11 @@ async fn a_person_sees_the_final_arguments_and_their_fingerprint() {
     let shown = approver.clone();
     story(&one_call(), |b| {
         b.approver(approver);
-        b.on(BeforeToolUse, async |_| ask("sure?")).named("careful").priority(1);
-        b.on(BeforeToolUse, async |cx| {
+        b.on(BeforeToolUse.named("careful").priority(1), async |_| ask("sure?"));
+        b.on(BeforeToolUse.priority(2), async |cx| {
             cx.args_mut().set("path", "c");
             proceed()
-        })
-        .priority(2);
+        });
     })
     .await;
     let Approval { at, tool, args, digest, reason, asked_by, .. } = shown.asked().remove(0);
@@ -100,12 +99,11 @@ async fn a_fixed_approver_answers_in_turn() {
 #[tokio::test]
 async fn a_guard_knows_what_is_known_of_a_tool() {
     let told = story(&one_call(), |b| {
-        b.guard(BeforeToolUse, async |cx| match cx.scope().tool_spec(&cx.tool) {
+        b.guard(BeforeToolUse.named("reader"), async |cx| match cx.scope().tool_spec(&cx.tool) {
             Some(spec) if spec.read_only => deny("it only reads"),
             Some(_) => proceed(),
             None => deny("nobody has it"),
-        })
-        .named("reader");
+        });
     })
     .await;
     assert_eq!(told[2], "ls: blocked by reader: it only reads");
@@ -140,7 +138,7 @@ async fn a_call_that_is_blocked_or_impossible_never_reaches_the_person() {
     let model = Script::new().calls([("ls", "{}"), ("nothing", "{}"), ("cat", "not json")]).say("done");
     let told = story(&model, |b| {
         b.approver(person).on(BeforeToolUse, async |_| ask("sure?"));
-        b.guard(BeforeToolUse.tool("ls"), async |_| deny("no")).named("guard");
+        b.guard(BeforeToolUse.tool("ls").named("guard"), async |_| deny("no"));
     })
     .await;
     assert_eq!(
@@ -157,18 +155,18 @@ async fn a_call_that_is_blocked_or_impossible_never_reaches_the_person() {
 #[tokio::test]
 async fn ask_is_stronger_than_allow_and_weaker_than_deny_in_any_order() {
     let allowed = |b: &mut vertebra::AgentBuilder, at| {
-        b.on(BeforeToolUse, async |_| allow()).priority(at);
+        b.on(BeforeToolUse.priority(at), async |_| allow());
     };
     for (asks, allows) in [(1, 2), (2, 1)] {
         let told = story(&one_call(), |b| {
             allowed(b, allows);
-            b.on(BeforeToolUse, async |_| ask("sure?")).named("careful").priority(asks);
+            b.on(BeforeToolUse.named("careful").priority(asks), async |_| ask("sure?"));
         })
         .await;
         assert_eq!(told[2], "ls: denied: careful requires approval (sure?), and no approver is configured");
         let told = story(&one_call(), |b| {
             allowed(b, allows);
-            b.on(BeforeToolUse, async |_| deny("no")).named("never").priority(asks);
+            b.on(BeforeToolUse.named("never").priority(asks), async |_| deny("no"));
         })
         .await;
         assert_eq!(told[2], "ls: blocked by never: no");

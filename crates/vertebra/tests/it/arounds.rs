@@ -20,13 +20,12 @@ async fn arounds_nest_outermost_first_around_every_operation() {
             ($($operation:ident)*) => {$(
                 for (name, priority) in [("inner", 20), ("outer", 10)] {
                     let log = told.clone();
-                    b.around($operation, async move |cx, next| {
+                    b.around($operation.named(name).priority(priority), async move |cx, next| {
                         log.add(format!("{name} {} (", stringify!($operation)));
                         let output = next.run(cx).await;
                         log.add(format!("{name} {} )", stringify!($operation)));
                         output
                     });
-                    b.named(name).priority(priority);
                 }
             )*};
         }
@@ -97,7 +96,7 @@ async fn no_change_of_an_around_escapes_a_guard() {
             cx.args_mut().set("path", "/etc/passwd");
             next.run(cx).await
         });
-        b.guard(BeforeToolUse.path("/etc/*"), async |_| deny("hands off")).named("guard");
+        b.guard(BeforeToolUse.path("/etc/*").named("guard"), async |_| deny("hands off"));
         b.around(Inference, async |cx, next| {
             cx.system_prompt = "be evil".into();
             next.run(cx).await
@@ -129,7 +128,7 @@ async fn an_operation_may_not_happen_at_all() {
         b.around(Step, async |_, _| {
             Ok(Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() }))
         });
-        b.on(ShouldContinue, async |_| stop("nothing to do")).named("idle");
+        b.on(ShouldContinue.named("idle"), async |_| stop("nothing to do"));
     })
     .await;
     assert_eq!(told, ["user: go", "= stopped (requested) by idle: nothing to do"]);
@@ -213,25 +212,25 @@ async fn events_have_identifiers_of_their_own_however_often_an_operation_is_done
 #[tokio::test(start_paused = true)]
 async fn an_around_that_fails_panics_or_hangs_fails_its_operation_and_nothing_else() {
     let told = story(&one_call(), |b| {
-        b.around(ToolUse, async |_, _| Err(HookError::new("out of order"))).named("broken");
+        b.around(ToolUse.named("broken"), async |_, _| Err(HookError::new("out of order")));
     })
     .await;
     assert_eq!(told, ["user: go", "model: <ls>", "ls: `broken` failed: out of order", "model: done", FINISHED]);
 
     let told = story(&one_call(), |b| {
-        b.around(ToolUse, async |_, _| panic!("oh")).named("broken");
+        b.around(ToolUse.named("broken"), async |_, _| panic!("oh"));
     })
     .await;
     assert_eq!(told[2], "ls: `broken` panicked: oh");
 
     let told = story(&Script::new().may_end_early().say("never"), |b| {
-        b.around(Inference, async |_, _| panic!("oh")).named("broken");
+        b.around(Inference.named("broken"), async |_, _| panic!("oh"));
     })
     .await;
     assert_eq!(told, ["user: go", "= failed (error!) by runtime: `broken` panicked: oh"]);
 
     let told = story(&Script::new().may_end_early().say("never"), |b| {
-        b.around(Execution, async |_, _| Err(HookError::new("no"))).named("broken");
+        b.around(Execution.named("broken"), async |_, _| Err(HookError::new("no")));
     })
     .await;
     assert_eq!(told, ["user: go", "= failed (error!) by runtime: `broken` failed: no"]);
@@ -246,8 +245,8 @@ async fn a_step_cut_short_by_its_around_keeps_the_conversation_whole() {
         b.tool(tool("hang", "hangs", async |_: serde_json::Value, _| {
             std::future::pending::<Result<String, _>>().await
         }));
-        b.around(Step, async |cx, next| next.run(cx).await).named("impatient").timeout(secs(60));
-        b.on(OnError, async |_| recover("try something else")).named("coach");
+        b.around(Step.named("impatient").timeout(secs(60)), async |cx, next| next.run(cx).await);
+        b.on(OnError.named("coach"), async |_| recover("try something else"));
         b.on(BeforeToolUse, async move |_| {
             before.add("before");
             proceed()
@@ -281,7 +280,7 @@ async fn a_call_cut_short_by_its_around_still_ends_for_its_hooks() {
         b.tool(tool("hang", "hangs", async |_: serde_json::Value, _| {
             std::future::pending::<Result<String, _>>().await
         }));
-        b.around(ToolUse, async |cx, next| next.run(cx).await).named("impatient").timeout(secs(60));
+        b.around(ToolUse.named("impatient").timeout(secs(60)), async |cx, next| next.run(cx).await);
         b.on(BeforeToolUse, async move |cx| {
             before.add(format!("before {}", cx.tool));
             proceed()

@@ -166,22 +166,22 @@ async fn a_model_that_panics_is_an_error_like_any_other() {
 #[tokio::test]
 async fn a_crash_of_a_hook_is_told_apart_from_a_deny() {
     let crashed = result_of("ls", "{}", |b| {
-        b.on(BeforeToolUse, async |_| panic!("oh")).named("hook");
+        b.on(BeforeToolUse.named("hook"), async |_| panic!("oh"));
     })
     .await;
     assert_eq!(crashed, "ls: blocked: hook `hook` panicked: oh");
     let failed = result_of("ls", "{}", |b| {
-        b.guard(BeforeToolUse, async |_| Err(HookError::new("no disk"))).named("guard");
+        b.guard(BeforeToolUse.named("guard"), async |_| Err(HookError::new("no disk")));
     })
     .await;
     assert_eq!(failed, "ls: blocked: hook `guard` failed: no disk");
     let asked = result_of("ls", "{}", |b| {
-        b.on(BeforeToolUse, async |_| Err(HookError::new("no disk"))).named("hook").fail_ask();
+        b.on(BeforeToolUse.named("hook").fail_ask(), async |_| Err(HookError::new("no disk")));
     })
     .await;
     assert_eq!(asked, "ls: denied: hook requires approval (`hook` failed: no disk), and no approver is configured");
     let open = result_of("ls", "{}", |b| {
-        b.on(BeforeToolUse, async |_| panic!("oh")).fail_open();
+        b.on(BeforeToolUse.fail_open(), async |_| panic!("oh"));
     })
     .await;
     assert_eq!(open, "ls: files");
@@ -190,7 +190,7 @@ async fn a_crash_of_a_hook_is_told_apart_from_a_deny() {
 #[tokio::test(start_paused = true)]
 async fn a_guard_that_hangs_blocks_after_its_time() {
     let told = result_of("ls", "{}", |b| {
-        b.guard(BeforeToolUse, async |_| pending().await).named("slow").timeout(secs(3));
+        b.guard(BeforeToolUse.named("slow").timeout(secs(3)), async |_| pending().await);
     })
     .await;
     assert_eq!(told, "ls: blocked: hook `slow` gave no answer within 3000 ms");

@@ -55,13 +55,11 @@ struct Told {
 fn agent(model: &Script, tool: &Writes, approver: &FixedApprover, journal: &MemoryJournal) -> Agent {
     let mut builder = Agent::builder(model.clone());
     builder.tool(tool.clone()).approver(approver.clone()).journal(journal.clone()).clock(FakeClock::new());
-    builder
-        .guard(BeforeToolUse, async |cx| match cx.args.text("to") {
-            Some("denied") => deny("no"),
-            Some("safe") => allow(),
-            _ => ask("sure?"),
-        })
-        .named("fence");
+    builder.guard(BeforeToolUse.named("fence"), async |cx| match cx.args.text("to") {
+        Some("denied") => deny("no"),
+        Some("safe") => allow(),
+        _ => ask("sure?"),
+    });
     builder.on(PermissionRequest, async |_| proceed());
     builder.build().expect("an agent")
 }

@@ -97,3 +97,46 @@ async fn a_child_can_be_built_out_of_what_its_parent_has_and_is_let_go_when_it_h
     let offered: Vec<_> = requests[1].tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!((offered, &*requests[1].system_prompt, ls.calls().len()), (vec!["ls"], "", 1));
 }
+
+/// Hooks of which the last runs between the first two.
+fn between(to: &mut impl Attach) {
+    to.on(BeforeToolUse.named("a"), async |_| proceed());
+    to.on(BeforeToolUse.named("b"), async |_| proceed());
+    to.on(BeforeToolUse.named("c").after("a").before("b"), async |_| proceed());
+}
+
+/// Hooks that have to run the other way round.
+fn reversed(to: &mut impl Attach) {
+    to.on(BeforeToolUse.named("a"), async |_| proceed());
+    to.on(BeforeToolUse.named("b").before("a"), async |_| proceed());
+}
+
+const CIRCLE: &str = "the hooks at BeforeToolUse cannot be ordered, because each has to run before the next: a → c → b → a; \
+                      remove one of these constraints";
+
+#[tokio::test]
+async fn a_child_whose_constraints_cannot_be_met_does_not_start_and_the_model_reads_why() {
+    let answers = Script::new().say("never");
+    let mut child = agent(&answers);
+    between(child.name("child"));
+    let model = delegation();
+    let mut builder = agent(&model);
+    reversed(builder.tool(AgentTool::new("helper", "helps", child.build().expect("a child"))));
+    assert_eq!(run(&mut builder).await.text, "done");
+    let why = format!("failed: the hooks of `child` do not fit under those of its parent: {CIRCLE}");
+    assert_eq!((read_by_model(&model), answers.requests().len()), (vec![why], 0));
+}
+
+#[tokio::test]
+async fn a_prompt_whose_hooks_cannot_be_ordered_beside_the_agents_fails_and_says_why() {
+    let model = Script::new().say("never");
+    let mut builder = agent(&model);
+    reversed(&mut builder);
+    let mut more = HookSet::new();
+    between(&mut more);
+    let more = Hooks::new(more).expect("possible alone");
+    let mut session = builder.build().expect("an agent").session().await;
+    let failed = session.prompt_with("go", &more).await.expect_err("no order");
+    let why = format!("the hooks of this prompt do not fit beside those of the agent: {CIRCLE}");
+    assert_eq!((failed.0.stop.message, model.requests().len()), (why, 0));
+}

@@ -17,7 +17,7 @@ async fn under_guard(args: &str) -> (usize, String) {
     let model = Script::new().call("bash", args).say("done");
     let mut builder = agent(&model);
     builder.tool(tool.clone());
-    builder.guard(BeforeToolUse.command(r"^rm\b"), async |_| deny("deletions are for humans")).named("no-rm");
+    builder.guard(BeforeToolUse.command(r"^rm\b").named("no-rm"), async |_| deny("deletions are for humans"));
     let built = builder.build().expect("an agent");
     let mut session = built.session().await;
     session.prompt("go").await.expect("a run");

@@ -34,7 +34,7 @@ async fn a_foreign_loop_passes_the_points_of_prompt_model_tools_and_end() {
     let model = Script::new().calls([("ls", "{}"), ("cat", "{}")]).costing(5, 1).say("done").costing(5, 1);
     let mut builder = agent(&model);
     builder.tool(RecordingTool::new("ls")).tool(RecordingTool::new("cat"));
-    builder.guard(BeforeToolUse.tool("cat"), async |_| deny("no cats")).named("dog");
+    builder.guard(BeforeToolUse.tool("cat").named("dog"), async |_| deny("no cats"));
     let seen = watch_all(&mut builder);
     let report = run_simple(&mut builder).await;
     assert_eq!(
@@ -81,15 +81,15 @@ async fn limits_and_stops_hold_for_a_foreign_loop() {
     assert_eq!(ending(&report), "stopped (steps!) by limits of tester: used 1 of 1 steps");
 
     let mut builder = agent(&Script::new().call("ls", "{}"));
-    builder.tool(RecordingTool::new("ls")).on(AfterToolUse, async |_| stop("enough")).named("bored");
+    builder.tool(RecordingTool::new("ls")).on(AfterToolUse.named("bored"), async |_| stop("enough"));
     assert_eq!(ending(&run_simple(&mut builder).await), "stopped (requested) by bored: enough");
 
     let mut builder = agent(&Script::new());
-    builder.guard(BeforeInference, async |_| deny("offline")).named("plug");
+    builder.guard(BeforeInference.named("plug"), async |_| deny("offline"));
     assert_eq!(ending(&run_simple(&mut builder).await), "stopped (requested) by plug: offline");
 
     let mut builder = agent(&Script::new());
-    builder.guard(PromptSubmit, async |_| deny("rude")).named("manners");
+    builder.guard(PromptSubmit.named("manners"), async |_| deny("rude"));
     assert_eq!(ending(&run_simple(&mut builder).await), "stopped (requested) by manners: the prompt was denied: rude");
 }
 

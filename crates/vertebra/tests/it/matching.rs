@@ -90,12 +90,11 @@ async fn a_command_is_seen_inside_lists_pipelines_substitutions_and_shells() {
 #[tokio::test]
 async fn a_matcher_judges_the_call_as_earlier_hooks_left_it() {
     let hooks = |b: &mut AgentBuilder| {
-        b.on(BeforeToolUse, async |cx| {
+        b.on(BeforeToolUse.priority(1), async |cx| {
             cx.args_mut().set("path", "secrets/key");
             proceed()
-        })
-        .priority(1);
-        b.on(BeforeToolUse.path("secrets/**"), async |_| deny("no")).priority(2);
+        });
+        b.on(BeforeToolUse.path("secrets/**").priority(2), async |_| deny("no"));
     };
     assert!(blocked("write_file", json!({"path": "a"}), hooks).await);
 }
@@ -164,7 +163,7 @@ async fn a_matcher_for_a_tool_that_is_not_there_is_reported() {
     let mut builder = agent(&Script::new());
     builder.tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")));
     for (name, pattern) in [("good", "write"), ("also", "write_*"), ("bad", "wrote_file"), ("worse", "bash|exec")] {
-        builder.guard(BeforeToolUse.tool(pattern), async |_| proceed()).named(name);
+        builder.guard(BeforeToolUse.tool(pattern).named(name), async |_| proceed());
     }
     let agent = builder.build().expect("an agent");
     assert_eq!(

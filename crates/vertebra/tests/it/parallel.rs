@@ -102,7 +102,7 @@ async fn a_hook_after_a_call_runs_as_soon_as_those_of_earlier_calls_are_done() {
 async fn a_deny_of_one_call_does_not_touch_the_others() {
     let log = Log::default();
     let told = story(&Script::new().calls([("ls", "{}"), ("cat", "{}"), ("ls", "{}")]).say("done"), |b| {
-        b.guard(BeforeToolUse.tool("cat"), async |_| deny("no cats")).named("dog");
+        b.guard(BeforeToolUse.tool("cat").named("dog"), async |_| deny("no cats"));
         log_hooks(b, &log);
     })
     .await;
@@ -114,7 +114,7 @@ async fn a_deny_of_one_call_does_not_touch_the_others() {
 async fn a_stop_lets_what_has_begun_finish_and_starts_nothing_more() {
     let log = Log::default();
     let told = story(&Script::new().calls([("ls", "{}"), ("cat", "{}"), ("ls", "{}")]), |b| {
-        b.guard(BeforeToolUse.tool("cat"), async |_| stop("enough")).named("dog");
+        b.guard(BeforeToolUse.tool("cat").named("dog"), async |_| stop("enough"));
         log_hooks(b, &log);
     })
     .await;
@@ -136,8 +136,8 @@ async fn a_stop_lets_what_has_begun_finish_and_starts_nothing_more() {
 #[tokio::test]
 async fn a_stop_counts_even_if_another_hook_denies_the_call() {
     let told = story(&Script::new().calls([("cat", "{}"), ("ls", "{}")]), |b| {
-        b.on(BeforeToolUse.tool("cat"), async |_| stop("enough")).named("dog").priority(1);
-        b.on(BeforeToolUse.tool("cat"), async |_| deny("no cats")).named("mouse").priority(2);
+        b.on(BeforeToolUse.tool("cat").named("dog").priority(1), async |_| stop("enough"));
+        b.on(BeforeToolUse.tool("cat").named("mouse").priority(2), async |_| deny("no cats"));
     })
     .await;
     assert_eq!(
@@ -149,7 +149,7 @@ async fn a_stop_counts_even_if_another_hook_denies_the_call() {
 #[tokio::test]
 async fn a_stop_after_one_call_keeps_another_from_being_done_again() {
     let told = story(&Script::new().calls([("ls", "{}"), ("cat", "{}")]), |b| {
-        b.on(AfterToolUse.tool("ls"), async |_| stop("enough")).named("dog");
+        b.on(AfterToolUse.tool("ls").named("dog"), async |_| stop("enough"));
         b.on(AfterToolUse.tool("cat"), async |_| retry(secs(1)));
     })
     .await;

@@ -19,7 +19,7 @@ async fn an_around_goes_on_without_its_tool_in_the_replay_too() {
     let (journal, model) = (MemoryJournal::default(), Script::new().call("wait", "{}").say("done"));
     let mut builder = agent(&model);
     builder.tool(tool("wait", "waits", async |_: Value, _| pending::<Result<String, ToolError>>().await));
-    builder.around(ToolUse, async |cx, next| next.run(cx).await).named("impatient").timeout(secs(1));
+    builder.around(ToolUse.named("impatient").timeout(secs(1)), async |cx, next| next.run(cx).await);
     let agent = builder.journal(journal.clone()).build().expect("an agent");
     assert_eq!(agent.run("go").await.expect("a run").text, "done");
     assert_eq!(read_by_model(&model), ["failed: `impatient` gave no answer within 1000 ms"]);
@@ -34,11 +34,7 @@ async fn an_around_goes_on_without_its_child_in_the_replay_too() {
     let child = agent(&Script::new().call("wait", "{}")).name("child").tool(wait).build().expect("a child");
     let mut builder = agent(&model);
     builder.tool(AgentTool::new("helper", "helps", child));
-    builder
-        .around(ToolUse, async |cx, next| next.run(cx).await)
-        .named("impatient")
-        .timeout(secs(1))
-        .reach(vertebra::Reach::Own);
+    builder.around(ToolUse.named("impatient").timeout(secs(1)).own_agent_only(), async |cx, next| next.run(cx).await);
     let agent = builder.journal(journal.clone()).build().expect("an agent");
     assert_eq!(agent.run("go").await.expect("a run").text, "done");
     assert_eq!(divergence(&agent, &journal).await, None);

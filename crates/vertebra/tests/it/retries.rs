@@ -23,7 +23,7 @@ async fn a_retry_before_a_tool_is_bounded_by_three_and_then_fails_closed() {
     let closed = "ls: blocked: hook `stubborn` asked to retry once more than allowed";
     check(
         |b| {
-            b.on(BeforeToolUse, async |_| retry(secs(2))).named("stubborn");
+            b.on(BeforeToolUse.named("stubborn"), async |_| retry(secs(2)));
         },
         closed,
         0,
@@ -32,7 +32,7 @@ async fn a_retry_before_a_tool_is_bounded_by_three_and_then_fails_closed() {
     .await;
     check(
         |b| {
-            b.guard(BeforeToolUse, async |_| retry(secs(2))).named("stubborn");
+            b.guard(BeforeToolUse.named("stubborn"), async |_| retry(secs(2)));
         },
         closed,
         0,
@@ -44,7 +44,7 @@ async fn a_retry_before_a_tool_is_bounded_by_three_and_then_fails_closed() {
 #[tokio::test]
 async fn a_retry_before_a_tool_that_fails_open_goes_on() {
     let open = |b: &mut AgentBuilder| {
-        b.on(BeforeToolUse, async |_| retry(secs(2))).fail_open();
+        b.on(BeforeToolUse.fail_open(), async |_| retry(secs(2)));
     };
     check(open, "ls: files", 1, &[2, 2, 2]).await;
 }
@@ -67,7 +67,7 @@ async fn the_limit_on_retries_can_be_set_and_holds_for_an_operation_as_a_whole()
     check(
         |b| {
             b.retry_limit(2);
-            b.on(BeforeToolUse, async |_| retry(secs(1))).fail_open();
+            b.on(BeforeToolUse.fail_open(), async |_| retry(secs(1)));
             b.on(AfterToolUse, async |_| retry(secs(5)));
         },
         "ls: files",
@@ -94,7 +94,7 @@ async fn retries_of_a_model_call_are_bounded_too() {
     assert_eq!(told, ["user: go", "model: 4", FINISHED]);
     let clock = FakeClock::new();
     let told = story_on(&Script::new(), &clock, |b| {
-        b.on(BeforeInference, async |_| retry(secs(1))).named("stubborn");
+        b.on(BeforeInference.named("stubborn"), async |_| retry(secs(1)));
     })
     .await;
     assert_eq!(
@@ -144,7 +144,7 @@ async fn a_hook_that_fails_is_tried_again_as_often_as_it_asks() {
     let log = Log::default();
     let tried = log.clone();
     let hook = move |b: &mut AgentBuilder| {
-        b.on(BeforeToolUse, async move |_| {
+        b.on(BeforeToolUse.max_retries(3).timeout(secs(1)), async move |_| {
             tried.add("try");
             match tried.count("try") {
                 1 => Err(HookError::new("first")),
@@ -152,9 +152,7 @@ async fn a_hook_that_fails_is_tried_again_as_often_as_it_asks() {
                 3 => std::future::pending().await,
                 _ => proceed(),
             }
-        })
-        .max_retries(3)
-        .timeout(secs(1));
+        });
     };
     check(hook, "ls: files", 1, &[]).await;
     assert_eq!(log.count("try"), 4);

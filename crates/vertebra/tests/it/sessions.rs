@@ -4,7 +4,7 @@ use std::{future::pending, sync::Arc};
 
 use serde_json::Value;
 use vertebra::{
-    AgentBuilder, Capability, Deltas, Image, Kit, Lasting, ModelError, ModelId, News, Prompt, Reach, Request, Response,
+    AgentBuilder, Capability, Deltas, Image, Kit, Lasting, ModelError, ModelId, News, Prompt, Request, Response,
     SharedModel, StopReason, ToolCall, ToolOutput, Usage,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
@@ -58,15 +58,14 @@ async fn metadata_lasts_from_run_to_run_and_notes_as_long_as_they_say() {
         cx.state_mut().metadata_mut().set("n", metadata + 1);
         proceed()
     });
-    builder.on(AfterInference, async |cx| {
+    builder.on(AfterInference.named("step"), async |cx| {
         cx.note(Lasting::Step, 7)?;
         proceed()
     });
-    builder.named("step").on(AfterInference, async |cx| {
+    builder.on(AfterInference.named("run"), async |cx| {
         cx.note(Lasting::Run, 8)?;
         proceed()
     });
-    builder.named("run");
     let agent = builder.build().expect("an agent");
     let mut session = agent.session().await;
     report(session.prompt("a").await);
@@ -83,14 +82,13 @@ async fn detached_watches_are_drained_before_close_returns() {
     let log = Log::default();
     let told = log.clone();
     let mut builder = agent(&Script::new().say("done"));
-    builder.watch(SessionEnd, async move |_| {
+    builder.watch(SessionEnd.detached(), async move |_| {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
         told.add("late");
         Ok(())
     });
-    builder.detached();
     run(&mut builder).await;
     log.check(&["late"]);
 }
@@ -100,14 +98,14 @@ async fn detached_watches_of_a_child_are_drained_too() {
     let log = Log::default();
     let told = log.clone();
     let mut child = agent(&Script::new().say("seen"));
-    child.name("child").watch(ExecutionEnd, async move |_| {
+    child.name("child").watch(ExecutionEnd.detached(), async move |_| {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
         told.add("late");
         Ok(())
     });
-    let child = child.detached().build().expect("a child");
+    let child = child.build().expect("a child");
     let mut builder = agent(&Script::new().call("helper", r#"{"prompt": "look"}"#).say("done"));
     run(builder.tool(vertebra::AgentTool::new("helper", "helps", child))).await;
     log.check(&["late"]);
@@ -118,7 +116,7 @@ async fn what_detached_watches_missed_is_counted() {
     let pieces = vec!["x"; 1100];
     let mut builder = agent(&Script::new().stream(pieces));
     builder.limits(vertebra::Limits::none()).drain_time(secs(2));
-    builder.watch(InferenceDelta, async |_| pending().await).detached().no_timeout();
+    builder.watch(InferenceDelta.detached().no_timeout(), async |_| pending().await);
     let agent = builder.build().expect("an agent");
     let mut session = agent.session().await;
     report(session.prompt("go").await);
@@ -155,7 +153,7 @@ async fn hooks_added_and_removed_between_prompts_hold_from_the_next_one() {
     let mut session = agent.session().await;
     report(session.prompt("a").await);
     let mut set = HookSet::new();
-    set.guard(BeforeToolUse, async |_| deny("closed")).named("door");
+    set.guard(BeforeToolUse.named("door"), async |_| deny("closed"));
     agent.hooks().install(set).expect("fits");
     report(session.prompt("b").await);
     agent.hooks().remove("door").expect("is there");
@@ -175,7 +173,7 @@ async fn what_does_not_fit_together_is_refused_when_it_is_built() {
     let schema = error(agent(&Script::new()).tool(RecordingTool::new("ls").with(|spec| spec.schema(schema))));
     assert!(schema.starts_with("the schema of tool `ls` is not valid"), "{schema}");
     let mut builder = agent(&Script::new());
-    builder.on(BeforeStep, async |_| proceed()).named("a").before("b");
+    builder.on(BeforeStep.named("a").before("b"), async |_| proceed());
     assert!(error(&mut builder).contains("no hook of that name"));
 }
 
@@ -198,11 +196,10 @@ async fn hooks_may_stand_beside_the_agents_own_for_one_run_alone() {
     let (own, once) = (log.clone(), log.clone());
     let model = Script::new().say("one").say("two");
     let mut builder = agent(&model);
-    builder.on(BeforeStep, async move |_cx| {
+    builder.on(BeforeStep.named("own").own_agent_only(), async move |_cx| {
         own.add("own");
         proceed()
     });
-    builder.named("own").reach(Reach::Own);
     let agent = builder.build().expect("an agent");
     let mut more = HookSet::new();
     more.on(BeforeStep, async move |_cx| {
@@ -230,7 +227,7 @@ async fn a_state_that_was_written_and_read_again_has_lost_nothing_and_goes_on() 
             ToolOutput { text: "a".to_owned(), exit_code: Some(3), data: serde_json::json!({"files": ["a"]}) };
         builder.tool(RecordingTool::new("ls").by(move |_| Ok(listing.clone()))).tool(RecordingTool::new("rm"));
         builder.tool(RecordingTool::new("burn").by(|_| Err(ToolError::new("disk full"))));
-        builder.guard(BeforeToolUse.tool("rm"), async |_| deny("no")).named("no-rm");
+        builder.guard(BeforeToolUse.tool("rm").named("no-rm"), async |_| deny("no"));
     };
     let mut builder = agent(&model);
     work(&mut builder);
@@ -394,7 +391,7 @@ async fn an_agent_apart_has_hooks_that_nobody_else_has_and_all_that_the_first_on
     let agent = builder.build().expect("an agent");
     let denying = |reason: &'static str| {
         let mut set = HookSet::new();
-        set.guard(BeforeToolUse, async move |_| deny(reason)).named(reason);
+        set.guard(BeforeToolUse.named(reason), async move |_| deny(reason));
         set
     };
     let strict = agent.apart().asking(script());

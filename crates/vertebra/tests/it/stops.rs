@@ -20,7 +20,7 @@ async fn continue_consumes_every_soft_stop() {
     check(
         model,
         |b| {
-            b.on(AfterStep, async |cx| if cx.at.step == 1 { stop("tired") } else { proceed() }).named("tired");
+            b.on(AfterStep.named("tired"), async |cx| if cx.at.step == 1 { stop("tired") } else { proceed() });
             b.on(ShouldContinue, async |cx| {
                 let sources: Vec<&str> = cx.stops.iter().map(|stop| &*stop.source).collect();
                 assert_eq!(sources, if cx.at.step == 1 { &["model", "tired"][..] } else { &["model"][..] });
@@ -50,8 +50,8 @@ async fn a_continue_beats_a_stop_of_the_same_dispatch() {
     check(
         Script::new().say("one").say("two"),
         |b| {
-            b.on(ShouldContinue, async |cx| if cx.at.step == 1 { go_on("more") } else { proceed() }).priority(1);
-            b.on(ShouldContinue, async |cx| if cx.at.step == 1 { stop("no") } else { proceed() }).priority(2);
+            b.on(ShouldContinue.priority(1), async |cx| if cx.at.step == 1 { go_on("more") } else { proceed() });
+            b.on(ShouldContinue.priority(2), async |cx| if cx.at.step == 1 { stop("no") } else { proceed() });
         },
         FINISHED,
     )
@@ -64,8 +64,8 @@ async fn the_strongest_reason_is_shown_with_its_source() {
     check(
         Script::new().say("done"),
         |b| {
-            b.on(AfterStep, async |_| stop("that will do")).named("boss");
-            b.on(ShouldContinue, async |_| stop("me too")).named("deputy");
+            b.on(AfterStep.named("boss"), async |_| stop("that will do"));
+            b.on(ShouldContinue.named("deputy"), async |_| stop("me too"));
         },
         "= stopped (requested) by boss: that will do",
     )
@@ -235,8 +235,10 @@ async fn a_child_that_is_stopped_gives_what_it_has_and_says_so() {
 async fn a_stop_that_a_hook_asks_for_while_another_asks_a_model_at_the_end_still_ends_the_run() {
     let model = Script::new().call("ls", "{}");
     let story = story(&model, |b| {
-        b.on(BeforeInference.when(|asked| asked.purpose != Purpose::Step), async |_cx| stop("no second opinions"));
-        b.named("thrift").on(ShouldContinue, async |cx| {
+        b.on(BeforeInference.when(|asked| asked.purpose != Purpose::Step).named("thrift"), async |_cx| {
+            stop("no second opinions")
+        });
+        b.on(ShouldContinue, async |cx| {
             let (run, request) = (cx.scope().clone(), cx.scope().request());
             run.infer(cx.state_mut(), "critique", request).await;
             proceed()

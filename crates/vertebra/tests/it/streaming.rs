@@ -106,11 +106,10 @@ async fn a_halt_closes_the_stream_and_nothing_comes_after_it() {
     let log = Log::default();
     let told = log.clone();
     let out = stream(&Script::new().stream(["fine ", "SECRET", "more"]), move |b| {
-        b.guard(InferenceDelta, async move |cx| {
+        b.guard(InferenceDelta.named("dam"), async move |cx| {
             told.add(&*cx.text);
             if cx.text.contains("SECRET") { halt("leak") } else { proceed() }
-        })
-        .named("dam");
+        });
     })
     .await;
     assert_eq!((&*out.shown, &*out.report.text), ("fine ", "fine "));
@@ -136,7 +135,7 @@ async fn the_calls_of_a_halted_answer_are_not_made() {
     }
     let ls = RecordingTool::new("ls");
     let mut builder = Agent::builder(Talker);
-    builder.tool(ls.clone()).on(InferenceDelta, async |_| halt("no")).named("dam");
+    builder.tool(ls.clone()).on(InferenceDelta.named("dam"), async |_| halt("no"));
     let report = run(&mut builder).await;
     assert_eq!((ending(&report).as_str(), ls.calls().len()), ("stopped (requested) by dam: no", 0));
 }
@@ -145,12 +144,11 @@ async fn the_calls_of_a_halted_answer_are_not_made() {
 async fn a_hook_that_fails_on_a_piece_halts_it() {
     for kind in ["panic", "hang", "error"] {
         let out = stream(&Script::new().stream(["SECRET"]), |b| {
-            b.on(InferenceDelta, async move |_| match kind {
+            b.on(InferenceDelta.named("dam"), async move |_| match kind {
                 "panic" => panic!("oh"),
                 "hang" => pending().await,
                 _ => Err(HookError::new("no")),
-            })
-            .named("dam");
+            });
         })
         .await;
         assert_eq!((out.shown.as_str(), out.report.stop.source.as_str()), ("", "dam"), "{kind}");
@@ -162,7 +160,7 @@ async fn a_hook_that_fails_on_a_piece_halts_it() {
 async fn holding_for_ever_is_bounded() {
     let piece = "x".repeat(100 * 1024);
     let out = stream(&Script::new().stream([piece.clone(), piece.clone(), piece.clone(), piece]), |b| {
-        b.on(InferenceDelta, async |_| hold()).named("hoarder");
+        b.on(InferenceDelta.named("hoarder"), async |_| hold());
     })
     .await;
     assert_eq!(ending(&out.report), "stopped (requested) by hoarder: more than 262144 bytes were held back");

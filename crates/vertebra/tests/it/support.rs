@@ -112,7 +112,7 @@ pub(crate) use at_every_point;
 /// Watches every point.
 pub(crate) fn watch_all(builder: &mut AgentBuilder) -> Everything {
     let seen = Everything::default();
-    at_every_point!(point => builder.add_watch(point, seen.clone()).named("everything"));
+    at_every_point!(point => builder.add_watch(point.named("everything"), seen.clone()));
     seen
 }
 

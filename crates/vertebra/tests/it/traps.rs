@@ -54,7 +54,7 @@ async fn a_blocked_call_is_as_visible_as_an_executed_one() {
     let model = Script::new().call("ls", "{}").say("done");
     let mut builder = agent(&model);
     let ls = RecordingTool::new("ls");
-    builder.tool(ls.clone()).guard(BeforeToolUse, async |_| deny("private")).named("privacy");
+    builder.tool(ls.clone()).guard(BeforeToolUse.named("privacy"), async |_| deny("private"));
     let seen = watch_all(&mut builder);
     run(&mut builder).await;
     let (before, after) = (&seen.at("BeforeToolUse")[0], &seen.at("AfterToolUse")[0]);
@@ -70,7 +70,7 @@ async fn a_continue_beats_a_stop_and_the_stop_does_not_come_back() {
     let model = Script::new().call("ls", "{}").call("ls", "{}").say("done");
     let told = story(&model, |b| {
         b.on(AfterToolUse, async |cx| if cx.at.step == 1 { stop("early") } else { proceed() });
-        b.on(ShouldContinue, async |cx| if cx.at.step == 1 { go_on("no, go on") } else { proceed() }).named("keen");
+        b.on(ShouldContinue.named("keen"), async |cx| if cx.at.step == 1 { go_on("no, go on") } else { proceed() });
     })
     .await;
     assert_eq!(
@@ -125,10 +125,10 @@ fn lively() -> vertebra::AgentBuilder {
 async fn a_hook_that_panics_at_any_point_escapes_from_none() {
     at_every_point!(point => {
         let mut builder = lively();
-        builder.add_hook(point, Breaks).named("breaks").priority(1);
+        builder.add_hook(point.named("breaks").priority(1), Breaks);
         survives(builder, "hook").await;
         let mut builder = lively();
-        builder.add_watch(point, Breaks).named("breaks").priority(1);
+        builder.add_watch(point.named("breaks").priority(1), Breaks);
         survives(builder, "watch").await;
     });
 }
@@ -177,8 +177,8 @@ async fn two_overlapping_runs_of_one_agent_have_clocks_of_their_own() {
 async fn an_allow_does_not_silence_a_question() {
     for (asks, allows) in [(1, 2), (2, 1)] {
         let told = story(&Script::new().call("ls", "{}").say("done"), |b| {
-            b.on(BeforeToolUse, async |_| allow()).priority(allows);
-            b.on(BeforeToolUse, async |_| ask("sure?")).named("careful").priority(asks);
+            b.on(BeforeToolUse.priority(allows), async |_| allow());
+            b.on(BeforeToolUse.named("careful").priority(asks), async |_| ask("sure?"));
         })
         .await;
         assert_eq!(told[2], "ls: denied: careful requires approval (sure?), and no approver is configured");
@@ -191,7 +191,7 @@ async fn a_pattern_means_the_whole_name() {
     let told = story(&model, |b| {
         b.guard(BeforeToolUse.tool("l"), async |_| deny("no"));
         b.guard(BeforeToolUse.tool("/a/"), async |_| deny("no"));
-        b.guard(BeforeToolUse.tool("c*"), async |_| deny("glob")).named("glob");
+        b.guard(BeforeToolUse.tool("c*").named("glob"), async |_| deny("glob"));
     })
     .await;
     assert_eq!(told[2..4], ["ls: files", "cat: blocked by glob: glob"]);
@@ -203,13 +203,14 @@ async fn nothing_changes_between_the_check_and_the_use() {
     let mut builder = agent(&Script::new().call("ls", r#"{"path": "safe"}"#).say("done"));
     builder.tool(ls.clone());
     // Approves what it sees, early; something later changes it; an around changes it once more on a second try.
-    builder.on(BeforeToolUse, async |cx| if cx.args.text("path") == Some("safe") { allow() } else { proceed() });
-    builder.priority(1);
-    builder.on(BeforeToolUse, async |cx| {
+    builder.on(
+        BeforeToolUse.priority(1),
+        async |cx| if cx.args.text("path") == Some("safe") { allow() } else { proceed() },
+    );
+    builder.on(BeforeToolUse.priority(1000), async |cx| {
         cx.args_mut().set("path", "/etc/shadow");
         skip()
     });
-    builder.priority(1000);
     builder.around(ToolUse, async |cx, next| {
         next.run(cx).await?;
         cx.args_mut().set("path", "/etc/passwd");

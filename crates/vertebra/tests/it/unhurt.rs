@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vertebra::{
-    AgentTool, BuildError, CancellationToken, RegisterError, RunStatus, StepKind, StepReport,
+    AgentTool, CancellationToken, RunStatus, StepKind, StepReport,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -80,20 +80,6 @@ async fn what_hooks_say_between_calls_does_not_part_calls_from_their_results() {
         })
         .collect();
     assert_eq!(roles, ["user", "assistant", "tool", "instruction", "assistant"]);
-}
-
-#[test]
-fn an_option_does_not_reach_into_a_capability() {
-    struct Guarded;
-    impl Capability for Guarded {
-        fn install(self, kit: &mut Kit) {
-            kit.guard(BeforeToolUse, async |_| deny("no")).named("theirs");
-        }
-    }
-    let model = Script::new();
-    let result = agent(&model).with(Guarded).disabled().build();
-    let Err(BuildError::Hooks(error)) = result else { panic!("{result:?}") };
-    assert_eq!(error, RegisterError::NoHookYet { option: "disabled" });
 }
 
 #[test]
@@ -175,7 +161,7 @@ async fn hooks_are_told_of_a_failure_that_leaves_nothing_to_go_on_with() {
     let log = Log::default();
     let model = Script::new();
     let mut builder = agent(&model);
-    builder.around(Execution, async |_cx, _next| Err(HookError::new("no room"))).named("wrap");
+    builder.around(Execution.named("wrap"), async |_cx, _next| Err(HookError::new("no room")));
     let seen = log.clone();
     builder.on(OnError, async move |cx| {
         seen.add(&*cx.message);

@@ -21,7 +21,7 @@ async fn a_prompt_can_be_refused_rewritten_and_given_context() {
     check(
         Script::new(),
         |b| {
-            b.guard(PromptSubmit, async |_| deny("rude")).named("manners");
+            b.guard(PromptSubmit.named("manners"), async |_| deny("rude"));
         },
         &["= stopped (requested) by manners: the prompt was denied: rude"],
     )
@@ -45,7 +45,7 @@ async fn a_run_can_be_stopped_before_it_starts_and_before_each_step() {
     check(
         Script::new(),
         |b| {
-            b.on(ExecutionStart, async |_| stop("not today")).named("calendar");
+            b.on(ExecutionStart.named("calendar"), async |_| stop("not today"));
         },
         &["user: go", "= stopped (requested) by calendar: not today"],
     )
@@ -53,7 +53,7 @@ async fn a_run_can_be_stopped_before_it_starts_and_before_each_step() {
     check(
         Script::new().call("ls", "{}"),
         |b| {
-            b.on(BeforeStep, async |cx| if cx.at.step == 2 { stop("one is enough") } else { proceed() }).named("lazy");
+            b.on(BeforeStep.named("lazy"), async |cx| if cx.at.step == 2 { stop("one is enough") } else { proceed() });
         },
         &["user: go", "model: <ls>", "ls: files", "ran ls {}", "= stopped (requested) by lazy: one is enough"],
     )
@@ -65,7 +65,7 @@ async fn a_model_call_can_be_refused_replaced_stopped_and_edited() {
     check(
         Script::new(),
         |b| {
-            b.guard(BeforeInference, async |_| deny("no models here")).named("offline");
+            b.guard(BeforeInference.named("offline"), async |_| deny("no models here"));
         },
         &["user: go", "= stopped (requested) by offline: no models here"],
     )
@@ -73,7 +73,7 @@ async fn a_model_call_can_be_refused_replaced_stopped_and_edited() {
     check(
         Script::new(),
         |b| {
-            b.on(BeforeInference, async |_| stop("enough")).named("tired");
+            b.on(BeforeInference.named("tired"), async |_| stop("enough"));
         },
         &["user: go", "= stopped (requested) by tired: enough"],
     )
@@ -131,11 +131,10 @@ async fn an_answer_can_be_edited_and_can_stop_the_run() {
     check(
         Script::new().say("the password is 1234"),
         |b| {
-            b.on(AfterInference, async |cx| {
+            b.on(AfterInference.named("censor"), async |cx| {
                 cx.text = "the password is ****".to_owned();
                 stop("leak")
-            })
-            .named("censor");
+            });
         },
         &["user: go", "model: the password is ****", "= stopped (requested) by censor: leak"],
     )
@@ -148,13 +147,9 @@ async fn a_finished_run_can_be_made_to_go_on_at_either_point() {
     check(
         Script::new().say("one").say("two"),
         |b| {
-            b.on(
-                AfterStep.step("final_response"),
-                async |cx| {
-                    if cx.text == "one" { go_on("better") } else { proceed() }
-                },
-            )
-            .named("critic");
+            b.on(AfterStep.step("final_response").named("critic"), async |cx| {
+                if cx.text == "one" { go_on("better") } else { proceed() }
+            });
         },
         &told,
     )
@@ -162,11 +157,10 @@ async fn a_finished_run_can_be_made_to_go_on_at_either_point() {
     check(
         Script::new().say("one").say("two"),
         |b| {
-            b.on(ShouldContinue, async |cx| {
+            b.on(ShouldContinue.named("critic"), async |cx| {
                 assert_eq!(cx.kind, StepKind::FinalResponse);
                 if cx.text == "one" { go_on("better") } else { proceed() }
-            })
-            .named("critic");
+            });
         },
         &told,
     )
@@ -180,7 +174,7 @@ async fn a_run_can_be_stopped_after_a_step_and_when_it_would_go_on() {
     check(
         Script::new().call("ls", "{}"),
         |b| {
-            b.on(AfterStep, async |_| stop("it is five o'clock")).named("clock");
+            b.on(AfterStep.named("clock"), async |_| stop("it is five o'clock"));
         },
         &stopped,
     )
@@ -188,7 +182,7 @@ async fn a_run_can_be_stopped_after_a_step_and_when_it_would_go_on() {
     check(
         Script::new().call("ls", "{}"),
         |b| {
-            b.guard(ShouldContinue, async |_| stop("it is five o'clock")).named("clock");
+            b.guard(ShouldContinue.named("clock"), async |_| stop("it is five o'clock"));
         },
         &stopped,
     )
@@ -200,7 +194,7 @@ async fn an_error_can_be_made_good_and_can_stop_the_run() {
     check(
         Script::new().fail(rejected()).say("sorry"),
         |b| {
-            b.on(OnError, async |_| recover("be polite")).named("coach");
+            b.on(OnError.named("coach"), async |_| recover("be polite"));
         },
         &["user: go", "coach instructs: be polite", "model: sorry", FINISHED],
     )
@@ -208,7 +202,7 @@ async fn an_error_can_be_made_good_and_can_stop_the_run() {
     check(
         Script::new().fail(busy()),
         |b| {
-            b.on(OnError, async |_| stop("no patience")).named("hasty");
+            b.on(OnError.named("hasty"), async |_| stop("no patience"));
         },
         &["user: go", "= failed (error!) by hasty: the model is busy: try later: no patience"],
     )
@@ -230,7 +224,7 @@ async fn a_delegation_can_be_refused_and_its_prompt_and_budget_edited() {
         delegation(),
         |b| {
             with_child(b, &Script::new());
-            b.guard(SubagentStart, async |_| deny("work yourself")).named("boss");
+            b.guard(SubagentStart.named("boss"), async |_| deny("work yourself"));
         },
         &["user: go", "model: <helper>", "helper: blocked by boss: work yourself", "model: done", FINISHED],
     )

@@ -34,7 +34,7 @@ async fn a_tool_call_can_be_edited_refused_replaced_and_allowed() {
     check(
         one_call(),
         |b| {
-            b.on(BeforeToolUse, async |_| deny("private")).named("privacy");
+            b.on(BeforeToolUse.named("privacy"), async |_| deny("private"));
         },
         &["user: go", "model: <ls>", "ls: blocked by privacy: private", "model: done", FINISHED],
     )
@@ -50,7 +50,7 @@ async fn a_tool_call_can_be_edited_refused_replaced_and_allowed() {
     check(
         Script::new().calls([("ls", "{}"), ("cat", "{}")]),
         |b| {
-            b.on(BeforeToolUse, async |_| stop("no tools today")).named("holiday");
+            b.on(BeforeToolUse.named("holiday"), async |_| stop("no tools today"));
         },
         &[
             "user: go",
@@ -68,9 +68,9 @@ async fn skip_ends_the_hook_phase_and_not_the_guards() {
     check(
         one_call(),
         |b| {
-            b.on(BeforeToolUse, async |_| skip()).priority(1);
-            b.on(BeforeToolUse, async |_| replace("never")).priority(2);
-            b.guard(BeforeToolUse, async |_| deny("seen")).named("guard");
+            b.on(BeforeToolUse.priority(1), async |_| skip());
+            b.on(BeforeToolUse.priority(2), async |_| replace("never"));
+            b.guard(BeforeToolUse.named("guard"), async |_| deny("seen"));
         },
         &["user: go", "model: <ls>", "ls: blocked by guard: seen", "model: done", FINISHED],
     )
@@ -83,7 +83,7 @@ async fn a_question_can_be_answered_by_a_hook() {
     for (yes, result) in [(true, "ls: files"), (false, "ls: blocked by policy: never")] {
         let story = story(&one_call(), |b| {
             b.approver(nobody.clone()).on(BeforeToolUse, async |_| ask("sure?"));
-            b.on(PermissionRequest, async move |_| if yes { allow() } else { deny("never") }).named("policy");
+            b.on(PermissionRequest.named("policy"), async move |_| if yes { allow() } else { deny("never") });
         })
         .await;
         assert_eq!(story[2], result);
@@ -119,7 +119,7 @@ async fn a_result_can_be_edited_repeated_and_can_stop_the_run() {
     check(
         Script::new().call("ls", "{}"),
         |b| {
-            b.on(AfterToolUse, async |_| stop("seen enough")).named("bored");
+            b.on(AfterToolUse.named("bored"), async |_| stop("seen enough"));
         },
         &["user: go", "model: <ls>", "ls: files", "ran ls {}", "= stopped (requested) by bored: seen enough"],
     )
@@ -154,7 +154,7 @@ async fn a_failure_of_a_tool_can_be_made_good_repeated_and_can_stop_the_run() {
     check(
         Script::new().call("bad", "{}"),
         |b| {
-            b.on(ToolUseFailed, async |_| stop("give up")).named("quitter");
+            b.on(ToolUseFailed.named("quitter"), async |_| stop("give up"));
         },
         &["user: go", "model: <bad>", "bad: no luck", "= stopped (requested) by quitter: give up"],
     )
@@ -169,7 +169,7 @@ async fn a_replacing_answer_may_ask_for_tools_and_they_pass_their_points() {
             let call = vertebra::ToolCall::from_text("c", "ls", &json!({"deep": 1}).to_string());
             replace(Response { calls: vec![call], ..Response::default() })
         });
-        b.guard(BeforeToolUse, async |_| deny("seen")).named("guard");
+        b.guard(BeforeToolUse.named("guard"), async |_| deny("seen"));
     })
     .await;
     assert_eq!(story, ["user: go", "model: <ls>", "ls: blocked by guard: seen", "model: done", FINISHED]);

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vertebra::{
-    ErrorClass, Reach, RunStatus, StepKind, StopReason, ToolStatus,
+    ErrorClass, RunStatus, StepKind, StopReason, ToolStatus,
     events::{Compacting, Continuing},
     prelude::*,
 };
@@ -38,16 +38,14 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     compaction(&place, kit);
     if place.follow.is_some() {
         let place = place.clone();
-        kit.on(BeforeStep, async move |cx| {
+        kit.on(BeforeStep.named("claude-code/settings").no_timeout(), async move |cx| {
             let at = cx.at.clone();
             place.look_again(cx, &at).await?;
             proceed()
-        })
-        .named("claude-code/settings")
-        .no_timeout();
+        });
     }
     // What handlers say for later reaches the model at the next step.
-    kit.on(BeforeStep, async move |cx| {
+    kit.on(BeforeStep.named("claude-code/context"), async move |cx| {
         let at = cx.at.clone();
         for text in place.beside.news(&at.run.session_id) {
             let run = cx.scope();
@@ -60,14 +58,13 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
         }
         deliver_context(cx.state_mut(), NEWS);
         proceed()
-    })
-    .named("claude-code/context");
+    });
 }
 
 fn session(place: &Arc<Place>, kit: &mut Kit) {
     if place.may_have("SessionStart") {
         let place = place.clone();
-        kit.on(SessionStart, async move |cx| {
+        kit.on(SessionStart.named("claude-code/SessionStart").no_timeout(), async move |cx| {
             let at = cx.at.clone();
             let source = if cx.resumed { "resume" } else { "startup" };
             let of = fields(json!({ "source": source, "model": cx.model.name }));
@@ -77,12 +74,10 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
                 later_context(cx.state_mut(), text);
             }
             proceed()
-        })
-        .named("claude-code/SessionStart")
-        .no_timeout();
+        });
     }
     let ending = place.clone();
-    kit.on(SessionEnd, async move |cx| {
+    kit.on(SessionEnd.named("claude-code/SessionEnd").no_timeout(), async move |cx| {
         let at = cx.at.clone();
         if ending.has("SessionEnd") {
             ending.fire(cx, &at, "SessionEnd", fields(json!({ "reason": "other" }))).await?;
@@ -92,21 +87,17 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
             let _ = std::fs::remove_file(file);
         }
         proceed()
-    })
-    .named("claude-code/SessionEnd")
-    .no_timeout();
+    });
     let ending = place.clone();
-    kit.on(SessionEnd, async move |cx| {
+    kit.on(SessionEnd.named("claude-code/beside").after("claude-code/SessionEnd"), async move |cx| {
         if let Some(account) = ending.beside.end(&cx.at.run.session_id).account() {
             cx.account(account);
         }
         proceed()
-    })
-    .named("claude-code/beside")
-    .after("claude-code/SessionEnd");
+    });
     if place.may_have("Notification") {
         let place = place.clone();
-        kit.on(Notification, async move |cx| {
+        kit.on(Notification.named("claude-code/Notification").no_timeout(), async move |cx| {
             let at = cx.at.clone();
             if cx.kind != NEWS {
                 let kind = if cx.kind == "permission" { "permission_prompt" } else { &cx.kind };
@@ -114,20 +105,17 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
                 place.fire(cx, &at, "Notification", of).await?;
             }
             proceed()
-        })
-        .named("claude-code/Notification")
-        .no_timeout();
+        });
     }
     // Variables that a start left, and what skills brought, are for children as well.
-    kit.on(SubagentStart, async |cx| {
+    kit.on(SubagentStart.named("claude-code/variables"), async |cx| {
         for key in [vertebra_kit::bash::VARIABLES, BROUGHT] {
             if let Some(value) = cx.state().metadata().get(key).cloned() {
                 cx.metadata.set(key, value);
             }
         }
         proceed()
-    })
-    .named("claude-code/variables");
+    });
 }
 
 fn prompts(place: &Arc<Place>, kit: &mut Kit) {
@@ -135,7 +123,7 @@ fn prompts(place: &Arc<Place>, kit: &mut Kit) {
         return;
     }
     let place = place.clone();
-    kit.on(PromptSubmit, async move |cx| {
+    kit.on(PromptSubmit.named("claude-code/UserPromptSubmit").no_timeout(), async move |cx| {
         let at = cx.at.clone();
         // What a child is asked, its parent asks.
         let event = if at.run.depth == 0 { "UserPromptSubmit" } else { "SubagentStart" };
@@ -152,15 +140,13 @@ fn prompts(place: &Arc<Place>, kit: &mut Kit) {
             cx.add_context(text);
         }
         proceed()
-    })
-    .named("claude-code/UserPromptSubmit")
-    .no_timeout();
+    });
 }
 
 fn calls(place: &Arc<Place>, kit: &mut Kit) {
     if place.may_have("PreToolUse") {
         let place = place.clone();
-        kit.on(BeforeToolUse, async move |cx| {
+        kit.on(BeforeToolUse.named("claude-code/PreToolUse").no_timeout(), async move |cx| {
             // What fails a tool's validation never reaches hooks.
             if cx.malformed.is_some() {
                 return proceed();
@@ -187,14 +173,12 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
                 Some(Decision::Allow) => allow(),
                 None => proceed(),
             }
-        })
-        .named("claude-code/PreToolUse")
-        .no_timeout();
+        });
     }
     if place.follow.is_some() || !place.hooks().rules().is_empty() {
         let place = place.clone();
         // Another hook may have changed the call since: what goes on is what rules are held against.
-        kit.guard(BeforeToolUse, async move |cx| {
+        kit.guard(BeforeToolUse.named("claude-code/rules").priority(5), async move |cx| {
             let hooks = place.hooks();
             if hooks.rules().is_empty() {
                 return proceed();
@@ -210,13 +194,11 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
                 Some(ruled) if ruled.effect == Effect::Ask => ask(format!("{} asks", ruled.by)),
                 _ => proceed(),
             }
-        })
-        .named("claude-code/rules")
-        .priority(5);
+        });
     }
     if place.may_have("PermissionRequest") {
         let place = place.clone();
-        kit.on(PermissionRequest, async move |cx| {
+        kit.on(PermissionRequest.named("claude-code/PermissionRequest").no_timeout(), async move |cx| {
             let at = cx.at.clone();
             let mut of = about(&cx.call, &cx.at.run.working_directory);
             of.remove("tool_use_id");
@@ -241,16 +223,14 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
                 Some(_) => deny(judgement.reason.unwrap_or_else(|| "Blocked by hook".to_owned())),
                 None => proceed(),
             }
-        })
-        .named("claude-code/PermissionRequest")
-        .no_timeout();
+        });
     }
 }
 
 fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
     if place.may_have("PostToolUse") || place.may_have("PostToolUseFailure") {
         let place = place.clone();
-        kit.on(AfterToolUse, async move |cx| {
+        kit.on(AfterToolUse.named("claude-code/PostToolUse").no_timeout(), async move |cx| {
             let failed = match cx.result.status {
                 ToolStatus::Done => !cx.result.success || cx.result.exit_code.is_some_and(|code| code != 0),
                 ToolStatus::Failed => true,
@@ -281,23 +261,22 @@ fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
                 later_context(cx.state_mut(), text);
             }
             if judgement.goes_on { proceed() } else { stop(end(cx.scope(), event, &judgement)) }
-        })
-        .named("claude-code/PostToolUse")
-        .no_timeout();
+        });
     }
     if place.may_have("PostToolBatch") {
         let place = place.clone();
-        kit.on(AfterStep.step(StepKind::ToolExecution), async move |cx| {
-            let at = cx.at.clone();
-            let calls = batch(cx.state(), &at.run.working_directory);
-            let judgement = place.fire(cx, &at, "PostToolBatch", fields(json!({ "tool_calls": calls }))).await?;
-            for text in &judgement.model_context {
-                later_context(cx.state_mut(), text.clone());
-            }
-            if judgement.goes_on { proceed() } else { stop(end(cx.scope(), "PostToolBatch", &judgement)) }
-        })
-        .named("claude-code/PostToolBatch")
-        .no_timeout();
+        kit.on(
+            AfterStep.step(StepKind::ToolExecution).named("claude-code/PostToolBatch").no_timeout(),
+            async move |cx| {
+                let at = cx.at.clone();
+                let calls = batch(cx.state(), &at.run.working_directory);
+                let judgement = place.fire(cx, &at, "PostToolBatch", fields(json!({ "tool_calls": calls }))).await?;
+                for text in &judgement.model_context {
+                    later_context(cx.state_mut(), text.clone());
+                }
+                if judgement.goes_on { proceed() } else { stop(end(cx.scope(), "PostToolBatch", &judgement)) }
+            },
+        );
     }
 }
 
@@ -311,7 +290,7 @@ fn skills(place: &Arc<Place>, kit: &mut Kit) {
     if bringing.is_empty() {
         return;
     }
-    kit.on(AfterToolUse.tool(LOAD_SKILL), async move |cx| {
+    kit.on(AfterToolUse.tool(LOAD_SKILL).named("claude-code/skills"), async move |cx| {
         let loaded = cx.result.data.pointer("/skill/name").and_then(Value::as_str).filter(|_| cx.result.success);
         if let Some(name) = loaded.and_then(|name| bringing.get(name)) {
             let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
@@ -321,8 +300,7 @@ fn skills(place: &Arc<Place>, kit: &mut Kit) {
             }
         }
         proceed()
-    })
-    .named("claude-code/skills");
+    });
 }
 
 /// The tool that loads skills.
@@ -364,7 +342,7 @@ struct Prevented {
 
 fn stops(place: &Arc<Place>, kit: &mut Kit) {
     let stopping = place.clone();
-    kit.on(ShouldContinue, async move |cx| {
+    kit.on(ShouldContinue.named(HOOK).no_timeout(), async move |cx| {
         let (place, at) = (&stopping, cx.at.clone());
         if !has_finished(cx) {
             return proceed();
@@ -408,18 +386,15 @@ fn stops(place: &Arc<Place>, kit: &mut Kit) {
         }
         cx.note(Lasting::Run, Prevented { times, calls })?;
         go_on(next)
-    })
-    .named(HOOK)
-    .no_timeout();
+    });
     if place.may_have("StopFailure") {
         let place = place.clone();
-        kit.on(OnError, async |cx| {
+        kit.on(OnError.named("claude-code/error"), async |cx| {
             let class = cx.class;
             cx.note(Lasting::Run, class)?;
             proceed()
-        })
-        .named("claude-code/error");
-        kit.on(ExecutionEnd, async move |cx| {
+        });
+        kit.on(ExecutionEnd.named("claude-code/StopFailure").own_agent_only().no_timeout(), async move |cx| {
             if cx.status == RunStatus::Failed {
                 let class: Option<ErrorClass> = cx.note_of("claude-code/error")?;
                 let of = json!({
@@ -429,10 +404,7 @@ fn stops(place: &Arc<Place>, kit: &mut Kit) {
                 place.fire(cx, &at, "StopFailure", fields(of)).await?;
             }
             proceed()
-        })
-        .named("claude-code/StopFailure")
-        .reach(Reach::Own)
-        .no_timeout();
+        });
     }
 }
 
@@ -462,20 +434,18 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
     };
     if place.may_have("PreCompact") {
         let place = place.clone();
-        kit.on(BeforeCompact, async move |cx| {
+        kit.on(BeforeCompact.named("claude-code/PreCompact").no_timeout(), async move |cx| {
             let (at, of) = (cx.at.clone(), fields(of(cx)));
             let judgement: Judgement = place.fire(cx, &at, "PreCompact", of).await?;
             match judgement.decision {
                 Some(Decision::Block) => deny(judgement.reason.unwrap_or_default()),
                 _ => proceed(),
             }
-        })
-        .named("claude-code/PreCompact")
-        .no_timeout();
+        });
     }
     if place.may_have("PostCompact") || place.may_have("SessionStart") {
         let place = place.clone();
-        kit.on(AfterCompact, async move |cx| {
+        kit.on(AfterCompact.named("claude-code/PostCompact").no_timeout(), async move |cx| {
             let (at, mut fields_of) = (cx.at.clone(), fields(of(cx)));
             fields_of.remove("custom_instructions");
             let messages = cx.state().messages();
@@ -489,9 +459,7 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
                 }
             }
             proceed()
-        })
-        .named("claude-code/PostCompact")
-        .no_timeout();
+        });
     }
 }
 

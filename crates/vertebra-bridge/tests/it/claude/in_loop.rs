@@ -128,11 +128,10 @@ async fn rules_are_held_against_what_goes_on_whoever_wrote_it() {
     let model = Script::new().call("bash", r#"{"command":"ls"}"#).say("done");
     let bash = RecordingTool::new("bash");
     let mut builder = agent(&world, &model);
-    builder.on(BeforeToolUse, async |cx| {
+    builder.on(BeforeToolUse.priority(900), async |cx| {
         cx.args_mut().set("command", "rm x");
         proceed()
     });
-    builder.priority(900);
     run(builder.tool(bash.clone())).await;
     assert!(read(&model)[0].contains("permission rule `Bash(rm *)`"), "{:?}", read(&model));
     assert!(bash.calls().is_empty());

@@ -18,7 +18,7 @@ async fn hooked<P: vertebra_bridge::wire::Outside>(point: P, line: &str, event: 
     let handler = project.build(&claude(line));
     handler.fits(P::NAME).expect("an event that Claude Code has");
     let mut set = HookSet::new();
-    set.add_hook(point, External::new(handler, LONG)).named("outside");
+    set.add_hook(point.named("outside"), External::new(handler, LONG));
     fire(&Hooks::new(set).expect("hooks"), point, event).await
 }
 
@@ -92,7 +92,7 @@ async fn a_script_under_a_condition_is_asked_about_the_calls_of_its_rule_alone()
         ("Bash", edit(), "proceeded"),
     ] {
         let mut set = HookSet::new();
-        set.add_hook(BeforeToolUse, External::new(under(rule), LONG)).named("outside");
+        set.add_hook(BeforeToolUse.named("outside"), External::new(under(rule), LONG));
         let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, event).await;
         assert_eq!(fired.to_string(), expected, "{rule}");
     }
@@ -104,7 +104,7 @@ async fn read_at<P: vertebra_bridge::wire::Outside>(point: P, event: P::Event) -
     let project = Project::new();
     let handler = project.build(&claude("cat > read.json"));
     let mut set = HookSet::new();
-    set.add_hook(point, External::new(handler, LONG)).named("outside");
+    set.add_hook(point.named("outside"), External::new(handler, LONG));
     fire(&Hooks::new(set).expect("hooks"), point, event).await;
     let read = fs::read_to_string(project.path("read.json")).expect("what it read");
     serde_json::from_str(&read).expect("an event")
@@ -182,7 +182,7 @@ async fn a_guard_whose_script_tells_the_person_something_still_decides() {
     for (line, expected) in [(says(""), "proceeded"), (says(r#", "decision": "block""#), "denied by outside")] {
         let project = Project::new();
         let mut set = HookSet::new();
-        set.add_guard(BeforeToolUse, External::new(project.build(&claude(&line)), LONG)).named("outside");
+        set.add_guard(BeforeToolUse.named("outside"), External::new(project.build(&claude(&line)), LONG));
         let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, edit()).await.to_string();
         assert!(fired.starts_with(expected), "{fired}");
     }

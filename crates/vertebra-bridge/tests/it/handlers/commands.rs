@@ -49,7 +49,7 @@ async fn exit_code_two_refuses_the_end_of_a_run_and_is_a_failure_where_nothing_c
     );
     let project = Project::new();
     let mut set = HookSet::new();
-    set.add_hook(AfterToolUse, External::new(project.build(&line("exit 2")), LONG)).named("outside").fail_open();
+    set.add_hook(AfterToolUse.named("outside").fail_open(), External::new(project.build(&line("exit 2")), LONG));
     let fired = fire(&Hooks::new(set).expect("hooks"), AfterToolUse, used("bash", json!({}), "done")).await;
     let failures: Vec<String> = fired.record.failures().map(|(hook, failure)| format!("{hook}: {failure}")).collect();
     assert_eq!(failures.len(), 1);
@@ -67,7 +67,7 @@ async fn a_hook_may_change_what_the_point_lets_it_and_a_guard_may_not() {
     let project = Project::new();
     let run = line(r#"echo '{"patch": {"command": "ls -l"}}'"#);
     let mut set = HookSet::new();
-    set.add_hook(BeforeToolUse, External::new(project.build(&run), LONG)).named("outside");
+    set.add_hook(BeforeToolUse.named("outside"), External::new(project.build(&run), LONG));
     let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", json!({ "command": "ls" }))).await;
     assert_eq!(fired.changes(), ["outside: /args/command = \"ls -l\""]);
     let fired = project.guards(&run).await;

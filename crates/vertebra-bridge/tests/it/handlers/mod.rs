@@ -83,13 +83,13 @@ impl Project {
     ) -> Fired<BeforeToolUse> {
         let mut set = HookSet::new();
         let external = External::new(handler.clone(), limit);
+        let site = BeforeToolUse.named("outside").timeout(2 * LONG);
         match policy {
-            FailurePolicy::Closed => set.add_guard(BeforeToolUse, external),
+            FailurePolicy::Closed => set.add_guard(site, external),
             // A guard fails closed.
-            FailurePolicy::Open => set.add_hook(BeforeToolUse, external).fail_open(),
-            FailurePolicy::Ask => set.add_hook(BeforeToolUse, external).fail_ask(),
+            FailurePolicy::Open => set.add_hook(site.fail_open(), external),
+            FailurePolicy::Ask => set.add_hook(site.fail_ask(), external),
         };
-        set.named("outside").timeout(2 * LONG);
         fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", args)).await
     }
 

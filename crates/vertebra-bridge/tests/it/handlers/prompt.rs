@@ -14,7 +14,7 @@ async fn judged(answer: &str) -> (Script, RecordingTool) {
     let tool = RecordingTool::new("bash");
     let handler = Project::new().build(&judge("Only harmless commands."));
     let mut builder = Agent::builder(model.clone());
-    builder.tool(tool.clone()).add_guard(BeforeToolUse, External::new(handler, LONG)).named("judge");
+    builder.tool(tool.clone()).add_guard(BeforeToolUse.named("judge"), External::new(handler, LONG));
     builder.build().expect("an agent").run("go").await.expect("a run");
     (model, tool)
 }

@@ -83,15 +83,12 @@ pub(super) async fn task() -> Vec<RunEvent> {
         ])
         .using(usage(12_300, 640, 41_000));
     play(model, |builder, _| {
+        builder.on(BeforeToolUse.tool("bash").named("every-command-has-a-timeout"), async |cx| {
+            cx.args_mut().entry("timeout_ms").or_insert(5_000);
+            proceed()
+        });
         builder
-            .on(BeforeToolUse.tool("bash"), async |cx| {
-                cx.args_mut().entry("timeout_ms").or_insert(5_000);
-                proceed()
-            })
-            .named("every-command-has-a-timeout");
-        builder
-            .guard(BeforeToolUse.command(r"^rm\b"), async |_cx| deny("deletions are for humans"))
-            .named("no-deletions");
+            .guard(BeforeToolUse.command(r"^rm\b").named("no-deletions"), async |_cx| deny("deletions are for humans"));
     })
     .await
 }
@@ -109,15 +106,13 @@ pub(super) async fn trouble() -> Vec<RunEvent> {
     play(model, |builder, _| {
         let answers = FixedApprover::yes().then(FixedApprover::no("not twice"));
         builder.approver(answers).limits(Limits { steps: Some(4), ..Limits::none() });
-        builder.guard(BeforeToolUse.tool("bash"), async |_| ask("commands are asked about")).named("careful");
-        builder.watch(AfterToolUse, async |_| Err(HookError::new("the log is full"))).named("log");
-        builder
-            .on(BeforeStep, async |cx| {
-                let run = cx.scope();
-                run.notify(cx.state_mut(), "weather", "it rains").await?;
-                proceed()
-            })
-            .named("weather");
+        builder.guard(BeforeToolUse.tool("bash").named("careful"), async |_| ask("commands are asked about"));
+        builder.watch(AfterToolUse.named("log"), async |_| Err(HookError::new("the log is full")));
+        builder.on(BeforeStep.named("weather"), async |cx| {
+            let run = cx.scope();
+            run.notify(cx.state_mut(), "weather", "it rains").await?;
+            proceed()
+        });
     })
     .await
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vertebra_hooks::{
-    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookSet, Kind, Retries, Role, Seen as Looked, Watch,
+    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet, Kind, Retries, Role,
+    Seen as Looked, Watch,
 };
 
 use crate::world::{Call, CallVerdict, Calling, Desk, Fired, MatchCall, Seen, fire_at, hooks};
@@ -194,32 +195,22 @@ pub(crate) fn set(scripts: &[Script], seen: &Seen) -> HookSet {
     let mut set = HookSet::new();
     for script in scripts {
         let actor = Actor { script: script.clone(), seen: seen.clone() };
-        match (script.role, script.only) {
-            (Role::Guard, Some(tool)) => set.add_guard(Calling.tool(tool), actor),
-            (Role::Guard, None) => set.add_guard(Calling, actor),
-            (Role::Watch, Some(tool)) => set.add_watch(Calling.tool(tool), actor),
-            (Role::Watch, None) => set.add_watch(Calling, actor),
-            (_, Some(tool)) => set.add_hook(Calling.tool(tool), actor),
-            (_, None) => set.add_hook(Calling, actor),
-        };
-        set.named(script.name.as_str()).priority(script.priority).timeout(Duration::from_secs(1));
-        match script.policy {
-            FailurePolicy::Open => set.fail_open(),
-            FailurePolicy::Closed => set.fail_closed(),
-            FailurePolicy::Ask => set.fail_ask(),
-        };
+        let mut site = Calling.named(script.name.as_str()).priority(script.priority).timeout(Duration::from_secs(1));
+        if let Some(tool) = script.only {
+            site = site.tool(tool);
+        }
         if !script.enabled {
-            set.disabled();
+            site = site.disabled();
         }
-        if script.shadow {
-            set.shadow();
-        }
-        for other in &script.before {
-            set.before(format!("h{other}"));
-        }
-        for other in &script.after {
-            set.after(format!("h{other}"));
-        }
+        site = script.before.iter().fold(site, |site, other| site.before(format!("h{other}")));
+        site = script.after.iter().fold(site, |site, other| site.after(format!("h{other}")));
+        match (script.role, script.shadow) {
+            (Role::Guard, true) => set.add_guard(site.shadow(), actor),
+            (Role::Guard, false) => set.add_guard(site, actor),
+            (Role::Watch, _) => set.add_watch(site, actor),
+            (Role::Hook | Role::Around, true) => set.add_hook(site.on_failure(script.policy).shadow(), actor),
+            (Role::Hook | Role::Around, false) => set.add_hook(site.on_failure(script.policy), actor),
+        };
     }
     set
 }

@@ -1,7 +1,7 @@
 #![allow(dead_code)]
 
 use serde::{Deserialize, Serialize};
-use vertebra_hooks::{Bare, Event, HasAttribute, Match, Matcher, Matching, Operation, Point, verdict};
+use vertebra_hooks::{Bare, Event, HasAttribute, Match, Matcher, Operation, Point, Registration, verdict};
 
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -69,7 +69,7 @@ pub mod attribute {
 impl HasAttribute<attribute::command> for BeforeToolUse {}
 
 pub trait MatchAttribute: Match {
-    fn command(self, regex: impl Into<String>) -> Matching<Self::Point>
+    fn command(self, regex: impl Into<String>) -> Registration<Self::Point, Self::Roles>
     where
         Self::Point: HasAttribute<attribute::command>,
     {

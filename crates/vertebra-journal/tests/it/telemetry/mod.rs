@@ -53,15 +53,13 @@ fn busy(journal: impl Journal) -> AgentBuilder {
     builder.tool(RecordingTool::new("rm"));
     builder.tool(RecordingTool::new("deploy").failing("no luck"));
     builder.tool(AgentTool::new("helper", "helps", helper));
-    builder.guard(BeforeToolUse.tool("rm"), async |_| deny("deletions are for humans")).named("no-rm");
-    builder
-        .on(BeforeToolUse.tool("rm"), async |cx| {
-            cx.args_mut().set("force", false);
-            proceed()
-        })
-        .named("gentle");
-    builder.on(BeforeToolUse.tool("deploy"), async |_| ask("it is Friday")).named("careful");
-    builder.on(AfterStep, async |_| Err(HookError::new("out of order"))).named("broken").fail_open();
+    builder.guard(BeforeToolUse.tool("rm").named("no-rm"), async |_| deny("deletions are for humans"));
+    builder.on(BeforeToolUse.tool("rm").named("gentle"), async |cx| {
+        cx.args_mut().set("force", false);
+        proceed()
+    });
+    builder.on(BeforeToolUse.tool("deploy").named("careful"), async |_| ask("it is Friday"));
+    builder.on(AfterStep.named("broken").fail_open(), async |_| Err(HookError::new("out of order")));
     builder
 }
 

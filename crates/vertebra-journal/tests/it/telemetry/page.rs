@@ -33,8 +33,8 @@ async fn rare(collector: &Collector) {
         "shelf" => Ok(ToolResult::done("was there already")),
         _ => next.run(cx).await,
     });
-    builder.guard(BeforeToolUse, async |_| deny("only a thought")).named("ghost").shadow();
-    builder.on(InferenceDelta, async |_| halt("enough")).named("quiet");
+    builder.guard(BeforeToolUse.named("ghost").shadow(), async |_| deny("only a thought"));
+    builder.on(InferenceDelta.named("quiet"), async |_| halt("enough"));
     builder.build().expect("an agent").run("go").await.expect("a run");
     telemetry.finish(PATIENCE).await;
     let spans = collector.spans();

@@ -160,7 +160,7 @@ async fn a_run_whose_beginning_is_not_read_again_is_still_told_of() {
 fn careful(journal: impl Journal, model: Script, approver: FixedApprover) -> Agent {
     let mut builder = Agent::builder(model);
     builder.name("lead").journal(journal).approver(approver).tool(RecordingTool::new("deploy"));
-    builder.on(BeforeToolUse.tool("deploy"), async |_| ask("it is Friday")).named("careful");
+    builder.on(BeforeToolUse.tool("deploy").named("careful"), async |_| ask("it is Friday"));
     builder.build().expect("an agent")
 }
 

@@ -94,7 +94,7 @@ impl BashPolicy {
 
 impl Capability for BashPolicy {
     fn install(self, kit: &mut Kit) {
-        kit.add_guard(BeforeToolUse, self).named("bash/policy");
+        kit.add_guard(BeforeToolUse.named("bash/policy"), self);
     }
 }
 

@@ -58,7 +58,7 @@ async fn matchers_and_rules_resolve_relative_paths_against_the_folder_of_the_las
         .say("done");
     let (mut builder, results) = area.agent(script);
     builder.with(Permissions::default().deny("Read(config/*.txt)").expect("a rule"));
-    builder.guard(BeforeToolUse.path("config/run.sh"), async |_| deny("not this one")).named("no-run");
+    builder.guard(BeforeToolUse.path("config/run.sh").named("no-run"), async |_| deny("not this one"));
     builder.approver(vertebra::testing::FixedApprover::yes());
     run(&built(&mut builder), "go").await;
     let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();

@@ -117,10 +117,16 @@ impl Around<ToolUse> for Puppet {
 /// Attaches a hook as planned.
 pub(crate) fn attach(to: &mut impl Attach, plan: &HookPlan, number: usize) {
     let puppet = Puppet { does: plan.does, every: plan.every, calls: Arc::default() };
+    let name = format!("puppet-{number}");
     macro_rules! at {
-        ($point:expr) => {
-            if plan.guard { to.add_guard($point, puppet) } else { to.add_hook($point, puppet) }
-        };
+        ($point:expr) => {{
+            let site = $point.named(name).priority(plan.priority).timeout(Duration::from_millis(20));
+            match (plan.guard, plan.fail_open) {
+                (true, _) => to.add_guard(site, puppet),
+                (false, true) => to.add_hook(site.fail_open(), puppet),
+                (false, false) => to.add_hook(site, puppet),
+            }
+        }};
     }
     match plan.place {
         Place::PromptSubmit => at!(PromptSubmit),
@@ -134,15 +140,12 @@ pub(crate) fn attach(to: &mut impl Attach, plan: &HookPlan, number: usize) {
         Place::ShouldContinue => at!(ShouldContinue),
         Place::OnError => at!(OnError),
         Place::SubagentStart => at!(SubagentStart),
-        Place::AroundTool => to.add_around(ToolUse, puppet),
+        // What is inside an around takes longer. The time is real: whoever times out, the laws hold.
+        Place::AroundTool => {
+            let site = ToolUse.named(name).priority(plan.priority).timeout(Duration::from_millis(300));
+            to.add_around(site, puppet)
+        }
     };
-    // What is inside an around takes longer. The time is real: whoever times out, the laws hold.
-    let around = plan.place == Place::AroundTool;
-    let limit = Duration::from_millis(if around { 300 } else { 20 });
-    to.named(format!("puppet-{number}")).priority(plan.priority).timeout(limit);
-    if !around && plan.fail_open && !plan.guard {
-        to.fail_open();
-    }
 }
 
 /// A model that answers whoever asks with what comes next on its tape, and is done when there is no more.

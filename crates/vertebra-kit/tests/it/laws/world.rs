@@ -290,17 +290,15 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
         proceed()
     });
     let told = trace.clone();
-    builder.on(BeforeToolUse, async move |cx| {
+    builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
         told.add(Event::Before { call: call(&cx.at, &cx.call_id) });
         proceed()
     });
-    builder.priority(i32::MIN);
     let told = trace.clone();
-    builder.on(AfterToolUse, async move |cx| {
+    builder.on(AfterToolUse.priority(i32::MIN), async move |cx| {
         told.add(Event::After { call: call(&cx.at, &cx.call_id) });
         proceed()
     });
-    builder.priority(i32::MIN);
     let told = trace.clone();
     builder.watch(ExecutionStart, async move |cx| {
         told.add(Event::RunStarted { run: cx.at.run.run_id.to_string() });

@@ -114,7 +114,7 @@ async fn the_same_hooks_guards_and_people_stand_before_every_tool() {
     let asked = FixedApprover::no("not today");
     let mut builder = Agent::builder(model.clone());
     builder.approver(asked.clone()).with(connected(as_process()).await);
-    builder.guard(BeforeToolUse.tool("mcp__s__echo"), async |_| deny("no echoes")).named("quiet");
+    builder.guard(BeforeToolUse.tool("mcp__s__echo").named("quiet"), async |_| deny("no echoes"));
     builder.on(BeforeToolUse.tool("mcp__*"), async |_| ask("is this fine?"));
     built(&mut builder).run("go").await.expect("a run");
     let told = read_by_model(&model);

@@ -43,8 +43,8 @@ async fn the_strongest_of_all_opinions_holds() {
                         .and_then(|permissions| permissions.texts("user settings", &saying(user, "Bash")))
                         .expect("rules");
                     let read = reads_of(permissions, "bash", command("ls"), |builder| {
-                        builder.guard(BeforeToolUse, async move |_| verdict(policy)).named("policy");
-                        builder.on(BeforeToolUse, async move |_| verdict(hook)).named("hook");
+                        builder.guard(BeforeToolUse.named("policy"), async move |_| verdict(policy));
+                        builder.on(BeforeToolUse.named("hook"), async move |_| verdict(hook));
                     })
                     .await;
                     let strongest = [managed, user, policy, hook].into_iter().max().expect("four of them");
@@ -59,7 +59,7 @@ async fn the_strongest_of_all_opinions_holds() {
 async fn an_explicit_yes_answers_a_question_that_no_rule_asked() {
     let by_hook = |permissions: Permissions| {
         reads_of(permissions, "bash", command("ls"), |builder| {
-            builder.on(BeforeToolUse, async |_| allow()).named("yes");
+            builder.on(BeforeToolUse.named("yes"), async |_| allow());
         })
     };
     assert_eq!(by_hook(Permissions::default()).await, "ok");
@@ -69,14 +69,9 @@ async fn an_explicit_yes_answers_a_question_that_no_rule_asked() {
 #[tokio::test]
 async fn a_rule_answers_the_question_of_another_guard_and_a_mode_that_only_reads_does_not() {
     let careful = |builder: &mut AgentBuilder| {
-        builder
-            .guard(
-                BeforeToolUse,
-                async |cx| {
-                    if cx.record().gave(Kind::Allow) { proceed() } else { ask("is this wise?") }
-                },
-            )
-            .named("careful");
+        builder.guard(BeforeToolUse.named("careful"), async |cx| {
+            if cx.record().gave(Kind::Allow) { proceed() } else { ask("is this wise?") }
+        });
     };
     assert_eq!(reads_of(allowing(&["Bash(ls *)"]), "bash", command("ls"), careful).await, "ok");
     let read = reads_of(Permissions::default(), "read_file", path("a"), careful).await;
@@ -89,14 +84,11 @@ async fn a_call_that_is_changed_after_it_was_allowed_is_judged_again() {
     for late in [10, 2000] {
         for permissions in [allowing(&["Bash(git *)"]), Permissions::default()] {
             let read = reads_of(permissions, "bash", command("git status"), |builder| {
-                builder.on(BeforeToolUse.command("^git"), async |_| allow()).named("git-is-fine").priority(5);
-                builder
-                    .on(BeforeToolUse, async |cx| {
-                        cx.args_mut().set("command", "rm -rf x");
-                        proceed()
-                    })
-                    .named("rewrite")
-                    .priority(late);
+                builder.on(BeforeToolUse.command("^git").named("git-is-fine").priority(5), async |_| allow());
+                builder.on(BeforeToolUse.named("rewrite").priority(late), async |cx| {
+                    cx.args_mut().set("command", "rm -rf x");
+                    proceed()
+                });
             })
             .await;
             assert_eq!(in_a_word(&read), "asked");
@@ -122,7 +114,7 @@ async fn a_person_is_not_asked_about_what_a_rule_denies() {
 #[tokio::test]
 async fn matchers_of_tools_and_commands_hold_when_somebody_asks() {
     let read = reads_of(Permissions::default(), "bash", command("ls -l"), |builder| {
-        builder.on(PermissionRequest.tool("bash").command("^ls"), async |_| allow()).named("ls-is-fine");
+        builder.on(PermissionRequest.tool("bash").command("^ls").named("ls-is-fine"), async |_| allow());
     })
     .await;
     assert_eq!(read, "ok");

@@ -59,7 +59,7 @@ async fn guards_of_the_parent_and_the_active_skill_hold_in_a_fork() {
     let mut builder = lead(&model);
     with_tools(&mut builder, &tools());
     builder.with(library.skills());
-    builder.guard(BeforeToolUse.command(r"^rm\b"), async |_cx| deny("deletions are for humans")).named("no-rm");
+    builder.guard(BeforeToolUse.command(r"^rm\b").named("no-rm"), async |_cx| deny("deletions are for humans"));
     run(&built(&mut builder), "go").await;
     assert_eq!(
         results(&model.requests()[3]),

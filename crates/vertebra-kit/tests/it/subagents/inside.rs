@@ -21,7 +21,7 @@ async fn a_guard_of_the_parent_denies_a_tool_in_a_grandchild() {
     let mut builder = lead(&model);
     with_tools(&mut builder, &all);
     builder.with(agents([Subagent::new("worker", "Works")]));
-    builder.guard(BeforeToolUse.command(r"^rm\b"), async |_cx| deny("deletions are for humans")).named("no-rm");
+    builder.guard(BeforeToolUse.command(r"^rm\b").named("no-rm"), async |_cx| deny("deletions are for humans"));
     run(&built(&mut builder), "go").await;
     assert_eq!(results(&model.requests()[3]), ["blocked: blocked by no-rm: deletions are for humans"]);
     assert!(all[2].calls().is_empty());

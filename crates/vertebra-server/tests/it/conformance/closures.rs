@@ -3,7 +3,8 @@
 use std::{future::pending, time::Duration};
 
 use vertebra::{
-    Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookError, HookSet, Role, Seen, Watch, point_named,
+    Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions as _, HookSet, Match as _, Role, Seen,
+    Watch, point_named,
 };
 use vertebra_bridge::{
     policy::{self, Trial},
@@ -26,6 +27,9 @@ async fn run(case: &Case, saw: &Saw) -> Outcome {
         let Some(point) = point_named(hook.point(case)) else {
             return Outcome::Refused(format!("there is no point `{}`", hook.point(case)));
         };
+        if let Some(option) = unwritable(hook) {
+            return Outcome::Refused(format!("{option} on a {} does not compile", hook.role));
+        }
         let body = Body { does: hook.does(), name: hook.name.clone(), saw: saw.clone() };
         if !at_point(point, Add { set: &mut set, hook, body }).expect("a point") {
             return Outcome::Refused(format!("nothing is decided at {point}"));
@@ -37,6 +41,20 @@ async fn run(case: &Case, saw: &Saw) -> Outcome {
     }
     let happened = Happened::read(&case.event).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     fired(&policy::fire(&agent, &happened).await)
+}
+
+/// An option that the role cannot have. In Rust such a hook does not compile, as the tests of `vertebra-hooks` show.
+fn unwritable(hook: &HookCase) -> Option<&'static str> {
+    match hook.role {
+        Role::Guard if hook.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) => {
+            Some("a failure policy")
+        }
+        Role::Watch if hook.on_failure.is_some() => Some("a failure policy"),
+        Role::Watch if hook.max_retries > 0 => Some("`max_retries`"),
+        Role::Watch if hook.shadow => Some("`shadow`"),
+        Role::Guard | Role::Hook | Role::Around if hook.detached => Some("`detached`"),
+        Role::Guard | Role::Hook | Role::Around | Role::Watch => None,
+    }
 }
 
 /// What came of an event, as it goes over the wire.
@@ -92,44 +110,35 @@ impl Visit for Add<'_> {
 
     fn at<P: Outside>(self, point: P) -> bool {
         let Self { set, hook, body } = self;
-        let matcher = hook.matcher.as_ref().map(matching::in_rust);
-        match hook.role {
-            Role::Guard => {
-                if !point.attach_guard(set, matcher, body) {
-                    return false;
-                }
-            }
-            Role::Watch => point.attach_watch(set, matcher, body),
-            Role::Hook | Role::Around => point.attach_hook(set, matcher, body),
+        let mut site = point.named(hook.name.as_str());
+        if let Some(matcher) = hook.matcher.as_ref().map(matching::in_rust) {
+            site = site.matching(matcher);
         }
-        set.named(hook.name.as_str());
         if let Some(priority) = hook.priority {
-            set.priority(priority);
+            site = site.priority(priority);
         }
         if let Some(limit) = hook.timeout_ms {
-            set.timeout(Duration::from_millis(limit.into()));
+            site = site.timeout(Duration::from_millis(limit.into()));
         }
-        if hook.max_retries > 0 {
-            set.max_retries(hook.max_retries);
+        site = hook.before.iter().fold(site, |site, name| site.before(name.as_str()));
+        site = hook.after.iter().fold(site, |site, name| site.after(name.as_str()));
+        if hook.role == Role::Watch {
+            if hook.detached {
+                set.add_watch(site.detached(), body);
+            } else {
+                set.add_watch(site, body);
+            }
+            return true;
         }
-        match hook.on_failure {
-            Some(FailurePolicy::Open) => _ = set.fail_open(),
-            Some(FailurePolicy::Closed) => _ = set.fail_closed(),
-            Some(FailurePolicy::Ask) => _ = set.fail_ask(),
-            None => {}
-        }
+        let mut site = site.max_retries(hook.max_retries);
         if hook.shadow {
-            set.shadow();
+            site = site.shadow();
         }
-        if hook.detached {
-            set.detached();
-        }
-        for name in &hook.before {
-            set.before(name.as_str());
-        }
-        for name in &hook.after {
-            set.after(name.as_str());
-        }
+        match (hook.role, hook.on_failure) {
+            (Role::Guard, _) => return P::attach_guard(set, site, body),
+            (_, Some(policy)) => set.add_hook(site.on_failure(policy), body),
+            (_, None) => set.add_hook(site, body),
+        };
         true
     }
 }

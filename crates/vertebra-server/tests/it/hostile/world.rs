@@ -17,7 +17,7 @@ use tonic::{
     transport::{self, Channel, Endpoint},
 };
 use vertebra::{
-    Agent, Attach as _, BeforeToolUse, MatchAttribute as _,
+    Agent, Attach as _, BeforeToolUse, HookOptions as _, MatchAttribute as _,
     testing::{RecordingTool, Script},
 };
 use vertebra_journal::{Options, Store};
@@ -58,7 +58,7 @@ impl Agents for Scripted {
             let script = self.commands.iter().fold(Script::new(), call).say("done").may_end_early();
             let mut builder = Agent::builder(script);
             builder.tool(self.tool.clone()).approver(questions).journal(self.journal.clone());
-            builder.guard(BeforeToolUse.command("^ask"), async |_| vertebra::ask("may I?")).named("careful");
+            builder.guard(BeforeToolUse.command("^ask").named("careful"), async |_| vertebra::ask("may I?"));
             let agent = builder.build().map_err(|error| Refusal::Failed(error.to_string()))?;
             Ok(Made { agent, besides: Box::new(()) })
         })

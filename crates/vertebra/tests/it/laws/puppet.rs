@@ -135,12 +135,26 @@ plain_around!(Inference Step);
 /// that only those that hang themselves run out of it.
 pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, timed: bool) {
     let puppet = Puppet { does: plan.does, every: plan.every, calls: Arc::default() };
+    // What is inside may well take longer than a second.
+    let around_limit = match plan.does {
+        _ if timed => 50,
+        Does::Hang => 10_000,
+        _ => 1_000_000,
+    };
     macro_rules! at {
+        (around $operation:expr) => {
+            builder.add_around($operation.priority(plan.priority).timeout(secs(around_limit)), puppet)
+        };
+        (@site $point:expr) => { $point.priority(plan.priority).timeout(secs(1)) };
         (decides $point:expr) => {
-            if plan.guard { builder.add_guard($point, puppet) } else { builder.add_hook($point, puppet) }
+            if plan.guard { builder.add_guard(at!(@site $point), puppet) } else { at!($point) }
         };
         ($point:expr) => {
-            builder.add_hook($point, puppet)
+            if plan.fail_open {
+                builder.add_hook(at!(@site $point).fail_open(), puppet)
+            } else {
+                builder.add_hook(at!(@site $point), puppet)
+            }
         };
     }
     match plan.place {
@@ -158,20 +172,8 @@ pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, time
         Place::OnError => at!(decides OnError),
         Place::SubagentStart => at!(decides SubagentStart),
         Place::ExecutionEnd => at!(ExecutionEnd),
-        Place::AroundTool => builder.add_around(ToolUse, puppet),
-        Place::AroundModel => builder.add_around(vertebra::Inference, puppet),
-        Place::AroundStep => builder.add_around(vertebra::Step, puppet),
+        Place::AroundTool => at!(around ToolUse),
+        Place::AroundModel => at!(around vertebra::Inference),
+        Place::AroundStep => at!(around vertebra::Step),
     };
-    builder.priority(plan.priority).timeout(secs(1));
-    let around = matches!(plan.place, Place::AroundTool | Place::AroundModel | Place::AroundStep);
-    if around {
-        // What is inside may well take longer than a second.
-        builder.timeout(secs(match plan.does {
-            _ if timed => 50,
-            Does::Hang => 10_000,
-            _ => 1_000_000,
-        }));
-    } else if plan.fail_open && !plan.guard {
-        builder.fail_open();
-    }
 }

@@ -257,7 +257,7 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
 /// The fence, and the hooks that trace.
 fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
     let told = trace.clone();
-    builder.guard(BeforeToolUse.tool("act|fail|look"), async move |cx| {
+    builder.guard(BeforeToolUse.tool("act|fail|look").timeout(secs(1)), async move |cx| {
         let n = n_of(&cx.args);
         match n % 7 {
             0 => return deny("fence"),
@@ -268,26 +268,22 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
         }
         proceed()
     });
-    builder.timeout(secs(1));
     let told = trace.clone();
-    builder.on(SessionStart, async move |_| {
+    builder.on(SessionStart.priority(i32::MIN), async move |_| {
         told.add(Event::SessionStart);
         proceed()
     });
-    builder.priority(i32::MIN);
     let told = trace.clone();
-    builder.on(BeforeToolUse, async move |cx| {
+    builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
         told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call_id) });
         proceed()
     });
-    builder.priority(i32::MIN);
     let told = trace.clone();
-    builder.on(AfterToolUse, async move |cx| {
+    builder.on(AfterToolUse.priority(i32::MIN), async move |cx| {
         let call = format!("{}/{}", cx.at.run.run_id, cx.call_id);
         told.add(Event::After { call, status: cx.result.status });
         proceed()
     });
-    builder.priority(i32::MIN);
     let told = trace.clone();
     builder.watch(ExecutionEnd, async move |cx| {
         told.add(Event::RunEnd { run: cx.at.run.run_id.to_string(), depth: cx.at.run.depth });

@@ -1,0 +1,9 @@
+mod points;
+
+use points::BeforeToolUse;
+use vertebra_hooks::{Attach, HookOptions, HookSet, deny};
+
+fn main() {
+    let mut hooks = HookSet::new();
+    hooks.guard(BeforeToolUse.named("no-deletions").fail_open(), async |_| deny("deletions are for humans"));
+}
