@@ -72,6 +72,7 @@ pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
 pub use points::attributes::{ATTRIBUTES, attribute};
 pub use points::events::{CallInSight, Channel, Purpose, StepKind};
 pub use points::head::{At, RunInfo};
+pub use points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor, point_named};
 pub use points::matching::MatchAttribute;
 pub use points::table::*;
 pub use run::control::RetryNotice;

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use vertebra::{
     Agent, Attach as _, BeforeStep, BuildError, Deltas, HookOptions as _, HookSet, Model, ModelError, ModelId, Name,
-    POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
+    POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, at_point, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
@@ -53,7 +53,7 @@ use crate::{
     handler::{self, Handler, OfProject, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
     trust::{By, Seals, only_refusing, refuses},
-    wire::{at_point, deliver_context},
+    wire::deliver_context,
 };
 
 /// What the hooks of a policy are called together; each has this and a slash before its name.

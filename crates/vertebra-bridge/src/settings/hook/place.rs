@@ -1,15 +1,15 @@
 //! What a hook can do at a point, taken from the types of the point.
 
-use vertebra::{ATTRIBUTES, Attribute, Kind, POINTS, Verdict};
+use vertebra::{ATTRIBUTES, AgentPoint, Attribute, Changeable, Kind, POINT_TABLE, PointInfo, PointVisitor, at_point};
 
-use crate::wire::{EventError, Happened, Open, Outside, Reply, Visit, at_point};
+use crate::wire::{EventError, Happened, Reply};
 
 /// What a hook can do at a point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) point: &'static str,
     pub(super) powers: &'static [Kind],
-    pub(super) open: Open,
+    pub(super) open: Changeable,
     /// Whether guards can be registered here.
     pub(super) decides: bool,
     /// The attributes that can be matched.
@@ -19,16 +19,21 @@ pub(super) struct Place {
 impl Place {
     /// Looks a point up by name.
     pub(super) fn named(point: &'static str) -> Self {
-        at_point(point, Look).unwrap_or(Self::ANY)
+        PointInfo::named(point).map_or(Self::ANY, Self::of)
+    }
+
+    fn of(info: &PointInfo) -> Self {
+        let PointInfo { name, powers, changes, guards, attributes, .. } = *info;
+        Self { point: name, powers, open: changes, decides: guards, attributes }
     }
 
     /// A place where everything is possible, for the JSON schema.
     pub(super) const ANY: Self =
-        Self { point: "", powers: &[], open: Open::Nothing, decides: false, attributes: ATTRIBUTES };
+        Self { point: "", powers: &[], open: Changeable::Nothing, decides: false, attributes: ATTRIBUTES };
 
     /// Lists the points that fulfil a condition, for a hint.
     pub(super) fn all_that(holds: impl Fn(&Self) -> bool) -> String {
-        let points = POINTS.iter().map(|point| Self::named(point)).filter(|place| holds(place));
+        let points = POINT_TABLE.iter().map(Self::of).filter(|place| holds(place));
         points.map(|place| place.point).collect::<Vec<_>>().join(", ")
     }
 
@@ -43,28 +48,17 @@ impl Place {
     }
 }
 
-struct Look;
-
-impl Visit for Look {
-    type Out = Place;
-
-    fn at<P: Outside>(self, _: P) -> Place {
-        let attributes = P::ATTRIBUTES;
-        Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, attributes }
-    }
-}
-
 struct Check<'r>(&'r Reply);
 
-impl Visit for Check<'_> {
+impl PointVisitor for Check<'_> {
     type Out = Result<(), String>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         self.0.fits::<P>().map_err(|error| error.to_string())?;
         // A value that replaces a field must have the type of that field.
         let set = self.0.set.as_ref().and_then(|set| set.as_object());
-        match (P::OPEN, set) {
-            (Open::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
+        match (P::INFO.changes, set) {
+            (Changeable::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
                 Err(EventError::Fields { message, .. }) => {
                     Err(format!("the value does not fit {}: {message}", P::NAME))
                 }
@@ -85,10 +79,10 @@ mod tests {
     /// The attributes that a sample event of a point answers for.
     struct Answered;
 
-    impl Visit for Answered {
+    impl PointVisitor for Answered {
         type Out = Vec<&'static str>;
 
-        fn at<P: Outside>(self, _: P) -> Self::Out {
+        fn at<P: AgentPoint>(self, _: P) -> Self::Out {
             let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
             let event = event.expect("an event can be made of a name alone");
             let keys = ATTRIBUTES.iter().map(|attribute| attribute.key);
@@ -98,10 +92,9 @@ mod tests {
 
     #[test]
     fn a_point_can_match_exactly_the_attributes_its_events_have() {
-        for point in POINTS {
-            let place = Place::named(point);
-            let declared: Vec<&str> = place.attributes.iter().map(|attribute| attribute.key).collect();
-            assert_eq!(at_point(point, Answered), Some(declared), "{point}");
+        for info in POINT_TABLE {
+            let declared: Vec<&str> = info.attributes.iter().map(|attribute| attribute.key).collect();
+            assert_eq!(at_point(info.name, Answered), Some(declared), "{}", info.name);
         }
     }
 }

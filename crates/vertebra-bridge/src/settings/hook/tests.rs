@@ -1,13 +1,10 @@
 //! Tests of hooks in settings files: fields, defaults and errors.
 
 use serde_json::json;
-use vertebra::{Matcher, POINTS, Test};
+use vertebra::{AgentPoint, Matcher, POINTS, PointVisitor, Test, at_point};
 
 use super::*;
-use crate::{
-    settings::{Level, parse},
-    wire::{Outside, Visit, at_point},
-};
+use crate::settings::{Level, parse};
 
 fn hooks(text: &str) -> Vec<Arc<HookSettings>> {
     let sheet = parse(text, Level::Project, "vertebra.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -121,10 +118,10 @@ fn each_fixed_answer_has_its_default_role() {
 
 struct Readable<'r>(&'r Reply);
 
-impl Visit for Readable<'_> {
+impl PointVisitor for Readable<'_> {
     type Out = Result<(), String>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         self.0.verdict_at::<P>().map(drop).map_err(|error| error.to_string())
     }
 }
