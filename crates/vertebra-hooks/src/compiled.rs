@@ -4,7 +4,6 @@ use std::cell::{Cell, OnceCell};
 
 use globset::{Glob, GlobBuilder};
 use serde_json::Value;
-use smallvec::SmallVec;
 
 use crate::{
     Attribute, AttributeValue, BadMatcher, Event, Matcher, PatternKind, Point, State, Test,
@@ -52,8 +51,8 @@ pub(crate) enum CompiledTest {
 
 /// An event and its state as matchers see them. Behind a reference, so that matching is compiled once for all points.
 pub(crate) trait Subject {
-    /// How many attributes the point has.
-    fn count(&self) -> usize;
+    /// The attributes that the point has.
+    fn attributes(&self) -> &'static [Attribute];
     /// The value of the attribute at this place in the point's list.
     fn attribute(&self, place: u32) -> Option<AttributeValue<'_>>;
     fn metadata(&self, key: &str) -> Option<&Value>;
@@ -66,8 +65,8 @@ pub(crate) struct Happening<'a, P: Point> {
 }
 
 impl<P: Point> Subject for Happening<'_, P> {
-    fn count(&self) -> usize {
-        P::ATTRIBUTES.len()
+    fn attributes(&self) -> &'static [Attribute] {
+        P::ATTRIBUTES
     }
 
     fn attribute(&self, place: u32) -> Option<AttributeValue<'_>> {
@@ -79,22 +78,29 @@ impl<P: Point> Subject for Happening<'_, P> {
     }
 }
 
-/// The attributes of one event, each asked for at most once per dispatch and only if a matcher tests it.
+/// The attributes of one event, each asked for only if a matcher tests it.
 pub(crate) struct Attributes<'a> {
     subject: &'a dyn Subject,
-    values: SmallVec<[OnceCell<Option<AttributeValue<'a>>>; 8]>,
+    /// Values that are work to make, by the place of their attribute. Most dispatches need none of them.
+    kept: OnceCell<Box<[OnceCell<Option<AttributeValue<'a>>>]>>,
     /// Whether a pattern could not be evaluated.
     pub(crate) unknown: Cell<bool>,
 }
 
 impl<'a> Attributes<'a> {
     pub(crate) fn new(subject: &'a dyn Subject) -> Self {
-        let values = std::iter::repeat_with(OnceCell::new).take(subject.count()).collect();
-        Self { subject, values, unknown: Cell::new(false) }
+        Self { subject, kept: OnceCell::new(), unknown: Cell::new(false) }
     }
 
-    pub(crate) fn get(&self, place: u32) -> Option<&AttributeValue<'a>> {
-        self.values[place as usize].get_or_init(|| self.subject.attribute(place)).as_ref()
+    /// The value of an attribute, asked for at most once per dispatch: for kinds whose values are work to make.
+    pub(crate) fn kept(&self, place: u32) -> Option<&AttributeValue<'a>> {
+        let kept = self.kept.get_or_init(|| self.subject.attributes().iter().map(|_| OnceCell::new()).collect());
+        kept[place as usize].get_or_init(|| self.subject.attribute(place)).as_ref()
+    }
+
+    /// The value of an attribute that events have at hand.
+    pub(crate) fn at_hand(&self, place: u32) -> Option<AttributeValue<'a>> {
+        self.subject.attribute(place)
     }
 
     /// Returns whether the matcher holds. A matcher that cannot be evaluated counts as holding, so that its hook runs.
@@ -189,10 +195,17 @@ impl Compiled {
         match self {
             Self::Attribute { place, is } => {
                 let is_such = |text: &str| attributes.known(is.holds(text));
-                attributes.get(*place).is_some_and(|value| view.has(*place, value, is_such))
+                match is {
+                    CompiledPattern::Glob(_) | CompiledPattern::Regex(_) => {
+                        attributes.kept(*place).is_some_and(|value| view.has(*place, value, is_such))
+                    }
+                    CompiledPattern::Name(_) | CompiledPattern::Exact(_) | CompiledPattern::Word(_) => {
+                        attributes.at_hand(*place).is_some_and(|value| value.any_text(is_such))
+                    }
+                }
             }
             Self::Inside { place, at, is } => {
-                attributes.known(is.holds(attributes.get(*place).and_then(|value| value.at(at))))
+                attributes.known(is.holds(attributes.kept(*place).and_then(|value| value.at(at))))
             }
             Self::Metadata { key, is } => attributes.known(is.holds(attributes.subject.metadata(key))),
             Self::All(inner) => inner.iter().all(|matcher| matcher.holds(attributes, view)),

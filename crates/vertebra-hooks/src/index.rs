@@ -22,12 +22,16 @@ pub(crate) type Places = SmallVec<[u32; 16]>;
 pub(crate) struct Index {
     always: Vec<u32>,
     attributes: Vec<Part>,
+    /// By place: whether the matcher holds if one of its keys hits, so that it need not be asked.
+    decided: Box<[bool]>,
 }
 
 /// The keys of one attribute.
 struct Part {
     /// The attribute, by its place in the list of the point.
     attribute: u32,
+    /// Whether events have the value at hand: see [`Attributes::at_hand`].
+    is_at_hand: bool,
     /// Whether texts are compared without regard to case; then the keys are in lower case.
     folds_case: bool,
     texts: HashMap<Box<str>, Vec<u32>>,
@@ -81,6 +85,7 @@ impl Index {
     /// Indexes matchers by their place.
     pub(crate) fn new(matchers: &[Option<&Matcher>], attributes: &[Attribute]) -> Result<Self, BadMatcher> {
         let mut always = Vec::new();
+        let mut decided = vec![false; matchers.len()];
         let mut gathered: Vec<Gathered> = attributes.iter().map(|_| Gathered::default()).collect();
         for (place, matcher) in (0u32..).zip(matchers.iter().copied()) {
             let keys = matcher.map_or(Ok(Keys::Always), |matcher| keys(matcher, attributes))?;
@@ -88,6 +93,8 @@ impl Index {
                 always.push(place);
                 continue;
             };
+            decided[place as usize] = matches!(matcher, Some(Matcher::Attribute { .. }))
+                && keys.iter().all(|key| matches!(key.is, KeyText::Text(_)));
             for key in keys {
                 let gathered = &mut gathered[key.attribute as usize];
                 match key.is {
@@ -99,7 +106,12 @@ impl Index {
         }
         let parts = (0..).zip(attributes).zip(gathered).filter(|(_, gathered)| !gathered.is_empty());
         let parts = parts.map(|((place, attribute), gathered)| gathered.compile(place, *attribute));
-        Ok(Self { always, attributes: parts.collect::<Result<_, _>>()? })
+        Ok(Self { always, attributes: parts.collect::<Result<_, _>>()?, decided: decided.into() })
+    }
+
+    /// Whether the matcher at this place holds if it is among the candidates.
+    pub(crate) fn decides(&self, place: u32) -> bool {
+        self.decided[place as usize]
     }
 
     /// The places without a key.
@@ -112,11 +124,16 @@ impl Index {
         let mut places = self.always();
         let always = places.len();
         for part in &self.attributes {
-            if let Some(value) = attributes.get(part.attribute) {
-                value.any_text(|text| {
-                    part.add(text, &mut places);
-                    false
-                });
+            let mut add = |text: &str| {
+                part.add(text, &mut places);
+                false
+            };
+            if part.is_at_hand {
+                if let Some(value) = attributes.at_hand(part.attribute) {
+                    value.any_text(&mut add);
+                }
+            } else if let Some(value) = attributes.kept(part.attribute) {
+                value.any_text(&mut add);
             }
         }
         if places.len() > always {
@@ -136,6 +153,7 @@ impl Gathered {
         let compile_glob = if kind == PatternKind::Glob { path_glob } else { name_glob };
         Ok(Part {
             attribute: place,
+            is_at_hand: matches!(kind, PatternKind::Name | PatternKind::Exact | PatternKind::Word),
             folds_case: matches!(kind, PatternKind::Name | PatternKind::Word),
             texts: self.texts,
             globs: GlobKeys::new(key, self.globs, compile_glob)?,

@@ -197,7 +197,7 @@ impl<P: Point> Gate<P> {
         let mut places = self.index.candidates(&attributes);
         places.retain(|place| {
             let entry = &self.entries[*place as usize];
-            entry.matcher.as_ref().is_none_or(|matcher| attributes.satisfy(matcher))
+            (self.index.decides(*place) || entry.matcher.as_ref().is_none_or(|matcher| attributes.satisfy(matcher)))
                 && entry.condition.as_ref().is_none_or(|condition| holds::<P>(condition, event))
         });
         Selected::Some(places)

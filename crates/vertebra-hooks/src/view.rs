@@ -130,7 +130,7 @@ impl Asks {
 impl Asked {
     /// Each text to which an exception must apply. Commands that a line only may run count if the matcher looks for commands.
     fn to_be_excused<'f>(self, attributes: &'f Attributes<'_>) -> Vec<Seen<'f>> {
-        let Some(value) = attributes.get(self.place) else { return vec![Seen::All] };
+        let Some(value) = attributes.kept(self.place) else { return vec![Seen::All] };
         let mut seen = self.own(value);
         if let Some(commands) = value.commands().filter(|_| self.plainly) {
             seen.extend(commands.further.iter().map(|command| Seen::One(slice::from_ref(command))));
@@ -142,7 +142,7 @@ impl Asked {
 
     /// Each text to which what allows must apply.
     fn to_be_allowed<'f>(self, attributes: &'f Attributes<'_>) -> Vec<Seen<'f>> {
-        let Some(value) = attributes.get(self.place) else { return vec![Seen::All] };
+        let Some(value) = attributes.kept(self.place) else { return vec![Seen::All] };
         let mut seen = self.own(value);
         if let Some(commands) = value.commands().filter(|_| self.negated) {
             seen.extend(commands.further.iter().map(|command| Seen::Further(command)));

@@ -193,6 +193,18 @@ impl ToolCall {
     }
 }
 
+/// A command as a line, also where it is a list of words.
+fn line(command: &Value) -> Option<String> {
+    match command {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{from_value, json, to_value};
@@ -234,17 +246,5 @@ mod tests {
         }
         assert!(written.get("id").is_none() && written.get("call").is_none());
         assert_eq!(from_value::<ToolAsked>(written).expect("an event"), asked());
-    }
-}
-
-/// A command as a line, also where it is a list of words.
-fn line(command: &Value) -> Option<String> {
-    match command {
-        Value::String(line) => Some(line.clone()),
-        Value::Array(words) => {
-            let words = words.iter().filter_map(Value::as_str);
-            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
