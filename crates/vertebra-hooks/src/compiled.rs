@@ -1,52 +1,46 @@
-//! Matchers compiled: patterns parsed once, facts of an event asked for once.
+//! Matchers compiled: patterns parsed once, attributes of an event asked for once.
 
-use std::{
-    cell::{Cell, OnceCell},
-    sync::Arc,
-};
+use std::cell::{Cell, OnceCell};
 
 use globset::{Glob, GlobBuilder};
 use serde_json::Value;
 
 use crate::{
-    Event, Matcher, State, Test,
+    Attribute, AttributeValue, BadMatcher, Event, Matcher, PatternKind, Point, State, Test,
+    attribute::place,
     pattern::{Compile, Pattern, Regular, Unknown, Written},
     view::{Asks, View},
 };
 
-/// A pattern does not parse.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid {field} pattern `{pattern}`: {message}")]
-pub struct BadPattern {
-    /// Which field of a matcher.
-    pub field: &'static str,
-    /// The pattern.
-    pub pattern: String,
-    /// What its parser says.
-    pub message: String,
-}
-
 pub(crate) enum Compiled {
-    Tool(NamePattern),
-    Path(Pattern<Glob>),
-    Command(Pattern<Regular>),
-    Session(String),
-    Agent(String),
-    Step(String),
-    Metadata {
-        key: String,
+    /// An attribute, by its place in the list of the point.
+    Attribute {
+        place: u32,
+        is: CompiledPattern,
+    },
+    Inside {
+        place: u32,
+        at: String,
         is: CompiledTest,
     },
-    Args {
-        at: String,
+    Metadata {
+        key: String,
         is: CompiledTest,
     },
     All(Vec<Compiled>),
     Any(Vec<Compiled>),
     Not(Box<Compiled>),
-    /// One whole matcher with negated commands or paths: asked about each of them.
+    /// One whole matcher with negated patterns over several texts: asked about each of them.
     Some(Box<Compiled>, Asks),
     Every(Box<Compiled>, Asks),
+}
+
+pub(crate) enum CompiledPattern {
+    Name(NamePattern),
+    Glob(Pattern<Glob>),
+    Regex(Pattern<Regular>),
+    Exact(String),
+    Word(String),
 }
 
 pub(crate) enum CompiledTest {
@@ -57,64 +51,26 @@ pub(crate) enum CompiledTest {
 
 /// An event and its state as matchers see them. Behind a reference, so that matching is compiled once for all points.
 pub(crate) trait Subject {
-    fn tool(&self) -> Option<&str>;
-    fn aliases(&self) -> &[Arc<str>];
-    fn command(&self) -> Option<&str>;
-    fn commands(&self) -> Vec<String>;
-    fn further_commands(&self) -> Vec<String>;
-    fn paths(&self) -> Vec<String>;
-    fn arguments(&self) -> Option<Value>;
-    fn session(&self) -> Option<&str>;
-    fn agent(&self) -> Option<&str>;
-    fn step(&self) -> Option<&str>;
+    /// The attributes that the point has.
+    fn attributes(&self) -> &'static [Attribute];
+    /// The value of the attribute at this place in the point's list.
+    fn attribute(&self, place: u32) -> Option<AttributeValue<'_>>;
     fn metadata(&self, key: &str) -> Option<&Value>;
 }
 
 /// The [`Subject`] of a dispatch.
-pub(crate) struct Happening<'a, E, S> {
-    pub(crate) event: &'a E,
-    pub(crate) state: &'a S,
+pub(crate) struct Happening<'a, P: Point> {
+    pub(crate) event: &'a P::Event,
+    pub(crate) state: &'a P::State,
 }
 
-impl<E: Event, S: State> Subject for Happening<'_, E, S> {
-    fn tool(&self) -> Option<&str> {
-        self.event.tool()
+impl<P: Point> Subject for Happening<'_, P> {
+    fn attributes(&self) -> &'static [Attribute] {
+        P::ATTRIBUTES
     }
 
-    fn aliases(&self) -> &[Arc<str>] {
-        self.event.aliases()
-    }
-
-    fn command(&self) -> Option<&str> {
-        self.event.command()
-    }
-
-    fn commands(&self) -> Vec<String> {
-        self.event.commands()
-    }
-
-    fn further_commands(&self) -> Vec<String> {
-        self.event.further_commands()
-    }
-
-    fn paths(&self) -> Vec<String> {
-        self.event.paths()
-    }
-
-    fn arguments(&self) -> Option<Value> {
-        self.event.arguments()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.event.session()
-    }
-
-    fn agent(&self) -> Option<&str> {
-        self.event.agent()
-    }
-
-    fn step(&self) -> Option<&str> {
-        self.event.step()
+    fn attribute(&self, place: u32) -> Option<AttributeValue<'_>> {
+        self.event.attribute(P::ATTRIBUTES[place as usize].key)
     }
 
     fn metadata(&self, key: &str) -> Option<&Value> {
@@ -122,30 +78,29 @@ impl<E: Event, S: State> Subject for Happening<'_, E, S> {
     }
 }
 
-/// The attributes of one event, each computed at most once per dispatch and only if a matcher asks for it.
-pub(crate) struct Facts<'a> {
-    pub(crate) subject: &'a dyn Subject,
-    /// The tool, which nearly every matcher asks for.
-    pub(crate) tool: Option<&'a str>,
-    commands: OnceCell<Vec<String>>,
-    further: OnceCell<Vec<String>>,
-    paths: OnceCell<Vec<String>>,
-    arguments: OnceCell<Option<Value>>,
+/// The attributes of one event, each asked for only if a matcher tests it.
+pub(crate) struct Attributes<'a> {
+    subject: &'a dyn Subject,
+    /// Values that are work to make, by the place of their attribute. Most dispatches need none of them.
+    kept: OnceCell<Box<[OnceCell<Option<AttributeValue<'a>>>]>>,
     /// Whether a pattern could not be evaluated.
     pub(crate) unknown: Cell<bool>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Attributes<'a> {
     pub(crate) fn new(subject: &'a dyn Subject) -> Self {
-        Self {
-            subject,
-            tool: subject.tool(),
-            commands: OnceCell::new(),
-            further: OnceCell::new(),
-            paths: OnceCell::new(),
-            arguments: OnceCell::new(),
-            unknown: Cell::new(false),
-        }
+        Self { subject, kept: OnceCell::new(), unknown: Cell::new(false) }
+    }
+
+    /// The value of an attribute, asked for at most once per dispatch: for kinds whose values are work to make.
+    pub(crate) fn kept(&self, place: u32) -> Option<&AttributeValue<'a>> {
+        let kept = self.kept.get_or_init(|| self.subject.attributes().iter().map(|_| OnceCell::new()).collect());
+        kept[place as usize].get_or_init(|| self.subject.attribute(place)).as_ref()
+    }
+
+    /// The value of an attribute that events have at hand.
+    pub(crate) fn at_hand(&self, place: u32) -> Option<AttributeValue<'a>> {
+        self.subject.attribute(place)
     }
 
     /// Returns whether the matcher holds. A matcher that cannot be evaluated counts as holding, so that its hook runs.
@@ -160,118 +115,133 @@ impl<'a> Facts<'a> {
             false
         })
     }
-
-    /// The whole command line, then each simple command inside it, then those that it may run.
-    pub(crate) fn all_commands(&self) -> impl Iterator<Item = &str> {
-        let parts = self.commands().iter().chain(self.further());
-        self.subject.command().into_iter().chain(parts.map(String::as_str))
-    }
-
-    pub(crate) fn commands(&self) -> &[String] {
-        self.commands.get_or_init(|| self.subject.commands())
-    }
-
-    pub(crate) fn further(&self) -> &[String] {
-        self.further.get_or_init(|| self.subject.further_commands())
-    }
-
-    pub(crate) fn paths(&self) -> &[String] {
-        self.paths.get_or_init(|| self.subject.paths())
-    }
-
-    fn argument(&self, pointer: &str) -> Option<&Value> {
-        self.arguments.get_or_init(|| self.subject.arguments()).as_ref()?.pointer(pointer)
-    }
 }
 
 impl Compiled {
-    pub(crate) fn new(matcher: &Matcher, when: Compile) -> Result<Self, BadPattern> {
-        let compiled = Self::part(matcher, when)?;
+    pub(crate) fn new(matcher: &Matcher, attributes: &[Attribute], when: Compile) -> Result<Self, BadMatcher> {
+        let compiled = Self::part(matcher, attributes, when)?;
         let asks = Asks::of(&compiled);
         Ok(if asks.negates() { Self::Some(Box::new(compiled), asks) } else { compiled })
     }
 
-    fn part(matcher: &Matcher, when: Compile) -> Result<Self, BadPattern> {
-        let each =
-            |inner: &[Matcher]| inner.iter().map(|matcher| Self::part(matcher, when)).collect::<Result<Vec<_>, _>>();
+    fn part(matcher: &Matcher, attributes: &[Attribute], when: Compile) -> Result<Self, BadMatcher> {
+        let each = |inner: &[Matcher]| {
+            inner.iter().map(|matcher| Self::part(matcher, attributes, when)).collect::<Result<Vec<_>, _>>()
+        };
         Ok(match matcher {
-            Matcher::Tool(pattern) => Self::Tool(NamePattern::new(pattern, when)?),
-            Matcher::Path(glob) => Self::Path(compiled("path", glob, path_glob(glob)?, when)?),
-            Matcher::Command(pattern) => Self::Command(regex("command", pattern, when)?),
-            Matcher::Session(id) => Self::Session(id.clone()),
-            Matcher::Agent(name) => Self::Agent(name.clone()),
-            Matcher::Step(kind) => Self::Step(kind.clone()),
+            Matcher::Attribute { key, pattern } => {
+                let (place, attribute) = place(attributes, key)?;
+                Self::Attribute { place, is: CompiledPattern::new(attribute, pattern, when)? }
+            }
+            Matcher::Inside { key, at, is } => {
+                let (place, attribute) = place(attributes, key)?;
+                Self::Inside { place, at: at.clone(), is: CompiledTest::new(json(attribute, at)?.key, is, when)? }
+            }
             Matcher::Metadata { key, is } => {
                 Self::Metadata { key: key.clone(), is: CompiledTest::new("metadata", is, when)? }
             }
-            Matcher::Args { at, is } => Self::Args { at: at.clone(), is: CompiledTest::new("args", is, when)? },
             Matcher::All(inner) => Self::All(cheapest_first(each(inner)?)),
             Matcher::Any(inner) => Self::Any(cheapest_first(each(inner)?)),
-            Matcher::Not(inner) => Self::Not(Box::new(Self::part(inner, when)?)),
+            Matcher::Not(inner) => Self::Not(Box::new(Self::part(inner, attributes, when)?)),
             Matcher::Every(inner) => {
-                let inner = Self::part(inner, when)?;
+                let inner = Self::part(inner, attributes, when)?;
                 let asks = Asks::of(&inner);
                 Self::Every(Box::new(inner), asks)
             }
         })
     }
 
-    /// Whether all patterns inside are patterns. None of them is compiled.
-    pub(crate) fn check(matcher: &Matcher) -> Result<(), BadPattern> {
+    /// Checks attributes and patterns. No pattern is compiled.
+    pub(crate) fn check(matcher: &Matcher, attributes: &[Attribute]) -> Result<(), BadMatcher> {
+        let test = |field, is: &Test| match is {
+            Test::Matches(pattern) => check_regex(field, pattern),
+            Test::Exists | Test::Equals(_) => Ok(()),
+        };
         match matcher {
-            Matcher::Tool(pattern) => NamePattern::check(pattern),
-            Matcher::Path(glob) => path_glob(glob).map(drop),
-            Matcher::Command(pattern) => check_regex("command", pattern),
-            Matcher::Metadata { is: Test::Matches(pattern), .. } => check_regex("metadata", pattern),
-            Matcher::Args { is: Test::Matches(pattern), .. } => check_regex("args", pattern),
-            Matcher::All(inner) | Matcher::Any(inner) => inner.iter().try_for_each(Self::check),
-            Matcher::Not(inner) | Matcher::Every(inner) => Self::check(inner),
-            Matcher::Session(_)
-            | Matcher::Agent(_)
-            | Matcher::Step(_)
-            | Matcher::Metadata { is: Test::Exists | Test::Equals(_), .. }
-            | Matcher::Args { is: Test::Exists | Test::Equals(_), .. } => Ok(()),
+            Matcher::Attribute { key, pattern } => {
+                let (_, Attribute { key, kind }) = place(attributes, key)?;
+                match kind {
+                    PatternKind::Name => NamePattern::check(key, pattern),
+                    PatternKind::Glob => path_glob(key, pattern).map(drop),
+                    PatternKind::Regex => check_regex(key, pattern),
+                    PatternKind::Exact | PatternKind::Word => Ok(()),
+                    PatternKind::Json => Err(needs_a_place(key, pattern)),
+                }
+            }
+            Matcher::Inside { key, at, is } => test(json(place(attributes, key)?.1, at)?.key, is),
+            Matcher::Metadata { is, .. } => test("metadata", is),
+            Matcher::All(inner) | Matcher::Any(inner) => {
+                inner.iter().try_for_each(|inner| Self::check(inner, attributes))
+            }
+            Matcher::Not(inner) | Matcher::Every(inner) => Self::check(inner, attributes),
         }
     }
 
     /// How much work it is to ask, roughly.
     fn cost(&self) -> u8 {
         match self {
-            Self::Tool(_) | Self::Session(_) | Self::Agent(_) | Self::Step(_) => 0,
-            Self::Metadata { .. } | Self::Args { .. } => 1,
-            Self::Path(_) => 2,
-            Self::Command(_) => 3,
+            Self::Attribute { is, .. } => match is {
+                CompiledPattern::Name(_) | CompiledPattern::Exact(_) | CompiledPattern::Word(_) => 0,
+                CompiledPattern::Glob(_) => 2,
+                CompiledPattern::Regex(_) => 3,
+            },
+            Self::Metadata { .. } | Self::Inside { .. } => 1,
             Self::All(inner) | Self::Any(inner) => inner.iter().map(Self::cost).max().unwrap_or_default(),
             Self::Not(inner) | Self::Some(inner, _) | Self::Every(inner, _) => inner.cost(),
         }
     }
 
-    pub(crate) fn holds(&self, facts: &Facts<'_>, view: &View<'_>) -> bool {
+    pub(crate) fn holds(&self, attributes: &Attributes<'_>, view: &View<'_>) -> bool {
         match self {
-            Self::Tool(pattern) => {
-                let asked = |name: &str| facts.known(pattern.holds(name));
-                facts.tool.is_some_and(asked) || facts.subject.aliases().iter().any(|alias| asked(alias))
+            Self::Attribute { place, is } => {
+                let is_such = |text: &str| attributes.known(is.holds(text));
+                match is {
+                    CompiledPattern::Glob(_) | CompiledPattern::Regex(_) => {
+                        attributes.kept(*place).is_some_and(|value| view.has(*place, value, is_such))
+                    }
+                    CompiledPattern::Name(_) | CompiledPattern::Exact(_) | CompiledPattern::Word(_) => {
+                        attributes.at_hand(*place).is_some_and(|value| value.any_text(is_such))
+                    }
+                }
             }
-            Self::Path(glob) => {
-                view.paths.unwrap_or_else(|| facts.paths()).iter().any(|path| facts.known(glob.matches(path)))
+            Self::Inside { place, at, is } => {
+                attributes.known(is.holds(attributes.kept(*place).and_then(|value| value.at(at))))
             }
-            Self::Command(regex) => view.has_command(facts, |command| facts.known(regex.matches(command))),
-            Self::Session(id) => facts.subject.session() == Some(id),
-            Self::Agent(name) => facts.subject.agent().is_some_and(|agent| agent.eq_ignore_ascii_case(name)),
-            Self::Step(kind) => facts.subject.step().is_some_and(|step| step.eq_ignore_ascii_case(kind)),
-            Self::Metadata { key, is } => facts.known(is.holds(facts.subject.metadata(key))),
-            Self::Args { at, is } => facts.known(is.holds(facts.argument(at))),
-            Self::All(inner) => inner.iter().all(|matcher| matcher.holds(facts, view)),
-            Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(facts, view)),
-            Self::Not(inner) => !inner.holds(facts, &view.negated()),
-            Self::Some(inner, asks) => asks.holds_for_one(inner, facts),
-            Self::Every(inner, asks) => asks.holds_for_every(inner, facts),
+            Self::Metadata { key, is } => attributes.known(is.holds(attributes.subject.metadata(key))),
+            Self::All(inner) => inner.iter().all(|matcher| matcher.holds(attributes, view)),
+            Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(attributes, view)),
+            Self::Not(inner) => !inner.holds(attributes, &view.negated()),
+            Self::Some(inner, asks) => asks.holds_for_one(inner, attributes),
+            Self::Every(inner, asks) => asks.holds_for_every(inner, attributes),
+        }
+    }
+}
+
+impl CompiledPattern {
+    fn new(Attribute { key, kind }: Attribute, pattern: &str, when: Compile) -> Result<Self, BadMatcher> {
+        Ok(match kind {
+            PatternKind::Name => Self::Name(NamePattern::new(key, pattern, when)?),
+            PatternKind::Glob => Self::Glob(compiled(key, pattern, path_glob(key, pattern)?, when)?),
+            PatternKind::Regex => Self::Regex(regex(key, pattern, when)?),
+            PatternKind::Exact => Self::Exact(pattern.to_owned()),
+            PatternKind::Word => Self::Word(pattern.to_owned()),
+            PatternKind::Json => return Err(needs_a_place(key, pattern)),
+        })
+    }
+
+    fn holds(&self, text: &str) -> Result<bool, Unknown> {
+        match self {
+            Self::Name(pattern) => pattern.holds(text),
+            Self::Glob(glob) => glob.matches(text),
+            Self::Regex(regex) => regex.matches(text),
+            Self::Exact(exact) => Ok(exact == text),
+            Self::Word(word) => Ok(word.eq_ignore_ascii_case(text)),
         }
     }
 }
 
 impl CompiledTest {
-    fn new(field: &'static str, test: &Test, when: Compile) -> Result<Self, BadPattern> {
+    fn new(field: &'static str, test: &Test, when: Compile) -> Result<Self, BadMatcher> {
         Ok(match test {
             Test::Exists => Self::Exists,
             Test::Equals(value) => Self::Equals(value.clone()),
@@ -289,6 +259,20 @@ impl CompiledTest {
     }
 }
 
+/// The attribute, if a place inside it can be tested.
+fn json(attribute: Attribute, at: &str) -> Result<Attribute, BadMatcher> {
+    match attribute.kind {
+        PatternKind::Json => Ok(attribute),
+        PatternKind::Name | PatternKind::Glob | PatternKind::Regex | PatternKind::Exact | PatternKind::Word => {
+            Err(bad(attribute.key, at, &"it is text and has no places inside; give a pattern"))
+        }
+    }
+}
+
+fn needs_a_place(field: &'static str, pattern: &str) -> BadMatcher {
+    bad(field, pattern, &"it is JSON; test a place inside it with a JSON pointer")
+}
+
 /// A pattern for a whole name, without regard to case.
 pub(crate) enum NamePattern {
     /// `a|b|read_*`: names in lower case, and globs.
@@ -298,15 +282,15 @@ pub(crate) enum NamePattern {
 }
 
 impl NamePattern {
-    pub(crate) fn new(pattern: &str, when: Compile) -> Result<Self, BadPattern> {
+    pub(crate) fn new(field: &'static str, pattern: &str, when: Compile) -> Result<Self, BadMatcher> {
         if let Some(inner) = between_slashes(pattern) {
-            return Ok(Self::Regex(name_regex(inner, when)?));
+            return Ok(Self::Regex(name_regex(field, inner, when)?));
         }
         let mut exact = Vec::new();
         let mut globs = Vec::new();
         for name in split_alternatives(pattern) {
             if is_glob(name) {
-                globs.push(compiled("tool", name, name_glob(name)?, when)?);
+                globs.push(compiled(field, name, name_glob(field, name)?, when)?);
             } else {
                 exact.push(name.to_ascii_lowercase());
             }
@@ -314,12 +298,12 @@ impl NamePattern {
         Ok(Self::Names { exact, globs })
     }
 
-    fn check(pattern: &str) -> Result<(), BadPattern> {
+    fn check(field: &'static str, pattern: &str) -> Result<(), BadMatcher> {
         match between_slashes(pattern) {
-            Some(inner) => check_regex("tool", inner),
-            None => {
-                split_alternatives(pattern).filter(|name| is_glob(name)).try_for_each(|name| name_glob(name).map(drop))
-            }
+            Some(inner) => check_regex(field, inner),
+            None => split_alternatives(pattern)
+                .filter(|name| is_glob(name))
+                .try_for_each(|name| name_glob(field, name).map(drop)),
         }
     }
 
@@ -337,11 +321,11 @@ impl NamePattern {
 }
 
 /// The regular expression in `/…/`.
-fn between_slashes(pattern: &str) -> Option<&str> {
+pub(crate) fn between_slashes(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('/')?.strip_suffix('/')
 }
 
-fn is_glob(name: &str) -> bool {
+pub(crate) fn is_glob(name: &str) -> bool {
     name.contains(['*', '?', '[', '{'])
 }
 
@@ -350,17 +334,17 @@ pub(crate) fn split_alternatives(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split('|').map(str::trim)
 }
 
-fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regular>, BadPattern> {
+fn name_regex(field: &'static str, inner: &str, when: Compile) -> Result<Pattern<Regular>, BadMatcher> {
     // The pattern is parsed alone first: otherwise `a)(b` would pass, closed and opened by our own brackets.
-    check_regex("tool", inner)?;
-    compiled("tool", inner, Regular::whole(inner), when)
+    check_regex(field, inner)?;
+    compiled(field, inner, Regular::whole(inner), when)
 }
 
 /// How long a glob may be, and how deep its braces may stand in each other: what is made of it has limits of its own.
 const LONGEST_GLOB: usize = 4096;
 const DEEPEST_GLOB: usize = 16;
 
-fn check_glob(field: &'static str, glob: &str) -> Result<(), BadPattern> {
+fn check_glob(field: &'static str, glob: &str) -> Result<(), BadMatcher> {
     let mut depth = 0_usize;
     for letter in glob.bytes() {
         match letter {
@@ -378,19 +362,19 @@ fn check_glob(field: &'static str, glob: &str) -> Result<(), BadPattern> {
     Ok(())
 }
 
-pub(crate) fn name_glob(name: &str) -> Result<Glob, BadPattern> {
-    check_glob("tool", name)?;
-    GlobBuilder::new(name).case_insensitive(true).build().map_err(|error| bad("tool", name, error.kind()))
+pub(crate) fn name_glob(field: &'static str, name: &str) -> Result<Glob, BadMatcher> {
+    check_glob(field, name)?;
+    GlobBuilder::new(name).case_insensitive(true).build().map_err(|error| bad(field, name, error.kind()))
 }
 
-pub(crate) fn path_glob(glob: &str) -> Result<Glob, BadPattern> {
-    check_glob("path", glob)?;
+pub(crate) fn path_glob(field: &'static str, glob: &str) -> Result<Glob, BadMatcher> {
+    check_glob(field, glob)?;
     let plain = glob.strip_prefix("./").unwrap_or(glob);
     let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
-    GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad("path", glob, error.kind()))
+    GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad(field, glob, error.kind()))
 }
 
-fn regex(field: &'static str, pattern: &str, when: Compile) -> Result<Pattern<Regular>, BadPattern> {
+fn regex(field: &'static str, pattern: &str, when: Compile) -> Result<Pattern<Regular>, BadMatcher> {
     compiled(field, pattern, Regular::new(pattern), when)
 }
 
@@ -399,11 +383,11 @@ fn compiled<W: Written>(
     pattern: &str,
     written: W,
     when: Compile,
-) -> Result<Pattern<W>, BadPattern> {
+) -> Result<Pattern<W>, BadMatcher> {
     Pattern::new(written, when).map_err(|error| bad(field, pattern, &error))
 }
 
-fn check_regex(field: &'static str, pattern: &str) -> Result<(), BadPattern> {
+fn check_regex(field: &'static str, pattern: &str) -> Result<(), BadMatcher> {
     Regular::check(pattern).map_err(|error| bad(field, pattern, &error))
 }
 
@@ -413,8 +397,8 @@ fn cheapest_first(mut inner: Vec<Compiled>) -> Vec<Compiled> {
     inner
 }
 
-fn bad(field: &'static str, pattern: &str, error: &dyn std::fmt::Display) -> BadPattern {
-    BadPattern { field, pattern: pattern.to_owned(), message: error.to_string() }
+fn bad(field: &'static str, pattern: &str, error: &dyn std::fmt::Display) -> BadMatcher {
+    BadMatcher::Pattern { field, pattern: pattern.to_owned(), message: error.to_string() }
 }
 
 #[cfg(test)]
@@ -440,7 +424,9 @@ mod tests {
             ("*.{ts,js}", "a.ts", true),
         ];
         for (pattern, name, expected) in cases {
-            let Ok(compiled) = NamePattern::new(pattern, Compile::Now) else { panic!("{pattern} does not compile") };
+            let Ok(compiled) = NamePattern::new("tool", pattern, Compile::Now) else {
+                panic!("{pattern} does not compile")
+            };
             assert_eq!(compiled.holds(name).ok(), Some(expected), "{pattern} on {name}");
         }
     }
@@ -464,7 +450,7 @@ mod tests {
             ("/etc/*", "/etc/ssh/key", false),
         ];
         for (glob, path, expected) in cases {
-            let Ok(compiled) = path_glob(glob) else { panic!("{glob} does not compile") };
+            let Ok(compiled) = path_glob("path", glob) else { panic!("{glob} does not compile") };
             assert_eq!(compiled.compile_matcher().is_match(path), expected, "{glob} on {path}");
         }
     }

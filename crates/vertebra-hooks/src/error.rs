@@ -144,12 +144,26 @@ pub enum RegisterError {
     Pattern {
         /// The hook.
         hook: Name,
-        /// Which matcher field.
+        /// The attribute, or `metadata`.
         field: &'static str,
         /// The pattern.
         pattern: String,
         /// What the parser says.
         message: String,
+    },
+    /// A matcher tests an attribute that the events of its point do not have.
+    #[error("`{hook}` matches `{key}`, but {point} has no attribute `{key}`{}", instead(.nearest.as_deref(), .known))]
+    NoAttribute {
+        /// The hook.
+        hook: Name,
+        /// Its point.
+        point: &'static str,
+        /// The attribute in the matcher.
+        key: String,
+        /// The attribute of the point whose name is most like it.
+        nearest: Option<&'static str>,
+        /// All attributes of the point.
+        known: Vec<&'static str>,
     },
     /// No hook of this name is registered.
     #[error("no hook is named `{name}`{}", did_you_mean(.nearest.as_deref()))]
@@ -163,4 +177,13 @@ pub enum RegisterError {
 
 fn did_you_mean(name: Option<&str>) -> String {
     name.map(|name| format!(": did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// What to write in place of an attribute that a point does not have.
+fn instead(nearest: Option<&str>, known: &[&str]) -> String {
+    match (nearest, known) {
+        (Some(name), _) => did_you_mean(Some(name)),
+        (None, []) => ": it has none".to_owned(),
+        (None, known) => format!(": it has `{}`", known.join("`, `")),
+    }
 }

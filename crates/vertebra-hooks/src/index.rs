@@ -9,23 +9,34 @@ use regex::{RegexSet, RegexSetBuilder};
 use smallvec::SmallVec;
 
 use crate::{
-    Matcher,
-    compiled::{BadPattern, Facts, name_glob, path_glob, split_alternatives},
+    Attribute, BadMatcher, Matcher, PatternKind,
+    attribute::place,
+    compiled::{Attributes, between_slashes, is_glob, name_glob, path_glob, split_alternatives},
 };
 
 /// Places in a lane, in order.
 pub(crate) type Places = SmallVec<[u32; 16]>;
 
-/// The compiled index of one lane.
+/// The compiled index of one lane: one part for each attribute that matchers test.
 #[derive(Default)]
 pub(crate) struct Index {
     always: Vec<u32>,
-    tools: HashMap<Box<str>, Vec<u32>>,
-    sessions: HashMap<Box<str>, Vec<u32>>,
-    tool_globs: GlobKeys,
-    tool_regexes: RegexKeys,
-    commands: RegexKeys,
-    paths: GlobKeys,
+    attributes: Vec<Part>,
+    /// By place: whether the matcher holds if one of its keys hits, so that it need not be asked.
+    decided: Box<[bool]>,
+}
+
+/// The keys of one attribute.
+struct Part {
+    /// The attribute, by its place in the list of the point.
+    attribute: u32,
+    /// Whether events have the value at hand: see [`Attributes::at_hand`].
+    is_at_hand: bool,
+    /// Whether texts are compared without regard to case; then the keys are in lower case.
+    folds_case: bool,
+    texts: HashMap<Box<str>, Vec<u32>>,
+    globs: GlobKeys,
+    regexes: RegexKeys,
 }
 
 /// Without keys there is no set: even an empty one is work to make.
@@ -46,13 +57,25 @@ enum Keys {
     Some(Vec<Key>),
 }
 
-enum Key {
-    Tool(String),
-    ToolGlob(String),
-    ToolRegex(String),
-    Command(String),
-    Path(String),
-    Session(String),
+/// What a text of an attribute must be or match.
+struct Key {
+    attribute: u32,
+    kind: PatternKind,
+    is: KeyText,
+}
+
+enum KeyText {
+    Text(String),
+    Glob(String),
+    Regex(String),
+}
+
+/// The keys of one attribute, before they are compiled.
+#[derive(Default)]
+struct Gathered {
+    texts: HashMap<Box<str>, Vec<u32>>,
+    globs: Vec<(String, u32)>,
+    regexes: Vec<(String, u32)>,
 }
 
 /// Room for the automaton of a thousand patterns; too little of it and every search starts over.
@@ -60,33 +83,35 @@ const AUTOMATON_BYTES: usize = 64 << 20;
 
 impl Index {
     /// Indexes matchers by their place.
-    pub(crate) fn new(matchers: &[Option<&Matcher>]) -> Result<Self, BadPattern> {
-        let mut index = Self::default();
-        let (mut tool_globs, mut tool_regexes, mut commands, mut paths) = (vec![], vec![], vec![], vec![]);
+    pub(crate) fn new(matchers: &[Option<&Matcher>], attributes: &[Attribute]) -> Result<Self, BadMatcher> {
+        let mut always = Vec::new();
+        let mut decided = vec![false; matchers.len()];
+        let mut gathered: Vec<Gathered> = attributes.iter().map(|_| Gathered::default()).collect();
         for (place, matcher) in (0u32..).zip(matchers.iter().copied()) {
-            let keys = match matcher.map_or(Keys::Always, keys) {
-                Keys::Always => {
-                    index.always.push(place);
-                    continue;
-                }
-                Keys::Some(keys) => keys,
+            let keys = matcher.map_or(Ok(Keys::Always), |matcher| keys(matcher, attributes))?;
+            let Keys::Some(keys) = keys else {
+                always.push(place);
+                continue;
             };
+            decided[place as usize] = matches!(matcher, Some(Matcher::Attribute { .. }))
+                && keys.iter().all(|key| matches!(key.is, KeyText::Text(_)));
             for key in keys {
-                match key {
-                    Key::Tool(name) => index.tools.entry(name.into()).or_default().push(place),
-                    Key::Session(id) => index.sessions.entry(id.into()).or_default().push(place),
-                    Key::ToolGlob(glob) => tool_globs.push((glob, place)),
-                    Key::ToolRegex(regex) => tool_regexes.push((regex, place)),
-                    Key::Command(regex) => commands.push((regex, place)),
-                    Key::Path(glob) => paths.push((glob, place)),
+                let gathered = &mut gathered[key.attribute as usize];
+                match key.is {
+                    KeyText::Text(text) => gathered.texts.entry(text.into()).or_default().push(place),
+                    KeyText::Glob(glob) => gathered.globs.push((glob, place)),
+                    KeyText::Regex(regex) => gathered.regexes.push((regex, place)),
                 }
             }
         }
-        index.tool_globs = GlobKeys::new(tool_globs, name_glob)?;
-        index.paths = GlobKeys::new(paths, path_glob)?;
-        index.tool_regexes = RegexKeys::new("tool", tool_regexes)?;
-        index.commands = RegexKeys::new("command", commands)?;
-        Ok(index)
+        let parts = (0..).zip(attributes).zip(gathered).filter(|(_, gathered)| !gathered.is_empty());
+        let parts = parts.map(|((place, attribute), gathered)| gathered.compile(place, *attribute));
+        Ok(Self { always, attributes: parts.collect::<Result<_, _>>()?, decided: decided.into() })
+    }
+
+    /// Whether the matcher at this place holds if it is among the candidates.
+    pub(crate) fn decides(&self, place: u32) -> bool {
+        self.decided[place as usize]
     }
 
     /// The places without a key.
@@ -95,29 +120,21 @@ impl Index {
     }
 
     /// The places whose key hits, in order, each once.
-    pub(crate) fn candidates(&self, facts: &Facts<'_>) -> Places {
+    pub(crate) fn candidates(&self, attributes: &Attributes<'_>) -> Places {
         let mut places = self.always();
         let always = places.len();
-        if let Some(tool) = facts.tool {
-            self.add_tool(tool, &mut places);
-            for alias in facts.subject.aliases() {
-                self.add_tool(alias, &mut places);
+        for part in &self.attributes {
+            let mut add = |text: &str| {
+                part.add(text, &mut places);
+                false
+            };
+            if part.is_at_hand {
+                if let Some(value) = attributes.at_hand(part.attribute) {
+                    value.any_text(&mut add);
+                }
+            } else if let Some(value) = attributes.kept(part.attribute) {
+                value.any_text(&mut add);
             }
-        }
-        if !self.commands.places.is_empty() {
-            for command in facts.all_commands() {
-                self.commands.add(command, &mut places);
-            }
-        }
-        if !self.paths.places.is_empty() {
-            for path in facts.paths() {
-                self.paths.add(path, &mut places);
-            }
-        }
-        if !self.sessions.is_empty()
-            && let Some(hits) = facts.subject.session().and_then(|id| self.sessions.get(id))
-        {
-            places.extend_from_slice(hits);
         }
         if places.len() > always {
             places.sort_unstable();
@@ -125,35 +142,56 @@ impl Index {
         }
         places
     }
+}
 
-    fn add_tool(&self, name: &str, places: &mut Places) {
-        if !self.tools.is_empty() {
-            let hits = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                self.tools.get(name.to_ascii_lowercase().as_str())
+impl Gathered {
+    fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.globs.is_empty() && self.regexes.is_empty()
+    }
+
+    fn compile(self, place: u32, Attribute { key, kind }: Attribute) -> Result<Part, BadMatcher> {
+        let compile_glob = if kind == PatternKind::Glob { path_glob } else { name_glob };
+        Ok(Part {
+            attribute: place,
+            is_at_hand: matches!(kind, PatternKind::Name | PatternKind::Exact | PatternKind::Word),
+            folds_case: matches!(kind, PatternKind::Name | PatternKind::Word),
+            texts: self.texts,
+            globs: GlobKeys::new(key, self.globs, compile_glob)?,
+            regexes: RegexKeys::new(key, self.regexes)?,
+        })
+    }
+}
+
+impl Part {
+    fn add(&self, text: &str, places: &mut Places) {
+        if !self.texts.is_empty() {
+            let hits = if self.folds_case && text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                self.texts.get(text.to_ascii_lowercase().as_str())
             } else {
-                self.tools.get(name)
+                self.texts.get(text)
             };
             places.extend_from_slice(hits.map_or(&[], Vec::as_slice));
         }
-        self.tool_globs.add(name, places);
-        self.tool_regexes.add(name, places);
+        self.globs.add(text, places);
+        self.regexes.add(text, places);
     }
 }
 
 impl GlobKeys {
     fn new(
+        field: &'static str,
         keys: Vec<(String, u32)>,
-        compile: fn(&str) -> Result<globset::Glob, BadPattern>,
-    ) -> Result<Self, BadPattern> {
+        compile: fn(&'static str, &str) -> Result<globset::Glob, BadMatcher>,
+    ) -> Result<Self, BadMatcher> {
         if keys.is_empty() {
             return Ok(Self::default());
         }
         let mut set = GlobSetBuilder::new();
         for (glob, _) in &keys {
-            set.add(compile(glob)?);
+            set.add(compile(field, glob)?);
         }
-        let set = set.build().map_err(|error| BadPattern {
-            field: "glob",
+        let set = set.build().map_err(|error| BadMatcher::Pattern {
+            field,
             pattern: error.glob().unwrap_or_default().to_owned(),
             message: error.to_string(),
         })?;
@@ -168,7 +206,7 @@ impl GlobKeys {
 }
 
 impl RegexKeys {
-    fn new(field: &'static str, keys: Vec<(String, u32)>) -> Result<Self, BadPattern> {
+    fn new(field: &'static str, keys: Vec<(String, u32)>) -> Result<Self, BadMatcher> {
         if keys.is_empty() {
             return Ok(Self::default());
         }
@@ -177,7 +215,11 @@ impl RegexKeys {
             .size_limit(AUTOMATON_BYTES)
             .dfa_size_limit(AUTOMATON_BYTES)
             .build()
-            .map_err(|error| BadPattern { field, pattern: patterns.join(" | "), message: error.to_string() })?;
+            .map_err(|error| BadMatcher::Pattern {
+            field,
+            pattern: patterns.join(" | "),
+            message: error.to_string(),
+        })?;
         Ok(Self { set: Some(set), places })
     }
 
@@ -189,39 +231,39 @@ impl RegexKeys {
 }
 
 /// Keys of a matcher: of a conjunction the most telling member's, of a disjunction everyone's.
-fn keys(matcher: &Matcher) -> Keys {
-    match matcher {
-        Matcher::Tool(pattern) => tool_keys(pattern),
-        Matcher::Path(glob) => Keys::Some(vec![Key::Path(glob.clone())]),
-        Matcher::Command(regex) => Keys::Some(vec![Key::Command(regex.clone())]),
-        Matcher::Session(id) => Keys::Some(vec![Key::Session(id.clone())]),
-        Matcher::All(inner) => inner.iter().map(keys).max_by_key(Keys::telling).unwrap_or(Keys::Always),
-        Matcher::Every(inner) => keys(inner),
-        Matcher::Any(inner) => inner.iter().map(keys).fold(Keys::Some(Vec::new()), Keys::or),
-        Matcher::Agent(_) | Matcher::Step(_) | Matcher::Metadata { .. } | Matcher::Args { .. } | Matcher::Not(_) => {
-            Keys::Always
+fn keys(matcher: &Matcher, attributes: &[Attribute]) -> Result<Keys, BadMatcher> {
+    let each = |inner: &[Matcher]| inner.iter().map(|inner| keys(inner, attributes)).collect::<Result<Vec<_>, _>>();
+    Ok(match matcher {
+        Matcher::Attribute { key, pattern } => {
+            let (attribute, Attribute { kind, .. }) = place(attributes, key)?;
+            let key = |is| Key { attribute, kind, is };
+            match kind {
+                PatternKind::Name => name_keys(pattern, key),
+                PatternKind::Glob => Keys::Some(vec![key(KeyText::Glob(pattern.clone()))]),
+                PatternKind::Regex => Keys::Some(vec![key(KeyText::Regex(pattern.clone()))]),
+                PatternKind::Exact => Keys::Some(vec![key(KeyText::Text(pattern.clone()))]),
+                PatternKind::Word => Keys::Some(vec![key(KeyText::Text(pattern.to_ascii_lowercase()))]),
+                PatternKind::Json => Keys::Always,
+            }
         }
-    }
+        Matcher::All(inner) => each(inner)?.into_iter().max_by_key(Keys::telling).unwrap_or(Keys::Always),
+        Matcher::Every(inner) => keys(inner, attributes)?,
+        Matcher::Any(inner) => each(inner)?.into_iter().fold(Keys::Some(Vec::new()), Keys::or),
+        Matcher::Inside { .. } | Matcher::Metadata { .. } | Matcher::Not(_) => Keys::Always,
+    })
 }
 
-fn tool_keys(pattern: &str) -> Keys {
-    if let Some(inner) = pattern.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-        return Keys::Some(vec![Key::ToolRegex(format!("(?i)^(?:{inner})$"))]);
+fn name_keys(pattern: &str, key: impl Fn(KeyText) -> Key) -> Keys {
+    if let Some(inner) = between_slashes(pattern) {
+        return Keys::Some(vec![key(KeyText::Regex(format!("(?i)^(?:{inner})$")))]);
     }
     if split_alternatives(pattern).any(|name| name == "*") {
         return Keys::Always;
     }
-    Keys::Some(
-        split_alternatives(pattern)
-            .map(|name| {
-                if name.contains(['*', '?', '[', '{']) {
-                    Key::ToolGlob(name.to_owned())
-                } else {
-                    Key::Tool(name.to_ascii_lowercase())
-                }
-            })
-            .collect(),
-    )
+    let names = split_alternatives(pattern).map(|name| {
+        key(if is_glob(name) { KeyText::Glob(name.to_owned()) } else { KeyText::Text(name.to_ascii_lowercase()) })
+    });
+    Keys::Some(names.collect())
 }
 
 impl Keys {
@@ -246,12 +288,13 @@ impl Keys {
 
 impl Key {
     fn telling(&self) -> u8 {
-        match self {
-            Self::ToolGlob(_) | Self::ToolRegex(_) => 1,
-            Self::Tool(_) => 2,
-            Self::Path(_) => 3,
-            Self::Command(_) => 4,
-            Self::Session(_) => 5,
+        match (self.kind, &self.is) {
+            (PatternKind::Word | PatternKind::Json, _) => 1,
+            (PatternKind::Name, KeyText::Glob(_) | KeyText::Regex(_)) => 2,
+            (PatternKind::Name, KeyText::Text(_)) => 3,
+            (PatternKind::Glob, _) => 4,
+            (PatternKind::Regex, _) => 5,
+            (PatternKind::Exact, _) => 6,
         }
     }
 }

@@ -55,6 +55,7 @@ mod hook;
 mod notes;
 mod record;
 
+mod attribute;
 mod compiled;
 mod index;
 mod matcher;
@@ -82,9 +83,9 @@ mod registry;
 mod supervise;
 
 pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
+pub use attribute::{Attribute, AttributeKey, AttributeValue, BadMatcher, Commands, HasAttribute, PatternKind};
 pub use change::{Change, below as changes_below, between as changes_between};
 pub use code::PointCode;
-pub use compiled::BadPattern;
 pub use cx::Cx;
 pub use detached::Drained;
 pub use dispatch::{Frame, Retries};
@@ -97,11 +98,11 @@ pub use notes::{Lasting, Notes};
 pub use options::{AroundOptions, HookOptions};
 pub use order::nearest;
 pub use outcome::{Outcome, Ruling};
-pub use point::{Bare, CarriesCall, Event, Point, State};
+pub use point::{Bare, Event, Point, State};
 pub use record::{Ran, Record, Skipped, Trace};
 pub use registry::{Explanation, Hooks};
 pub use set::{Attach, HookSet};
-pub use site::{AroundRegistration, Match, MatchCall, OperationSite, Registration, Site};
+pub use site::{AroundRegistration, Match, OperationSite, Registration, Site};
 pub use verdict::{
     CanAllow, CanAsk, CanDeny, CanGoOn, CanHalt, CanHold, CanRecover, CanReplace, CanRetry, CanStop, Decides, Kind,
     Verdict, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip, stop,

@@ -1,11 +1,9 @@
 //! Points, and what an event and a state must offer to stand at one.
 
-use std::sync::Arc;
-
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Change, Notes, PointCode, Verdict, change};
+use crate::{Attribute, AttributeValue, Change, Notes, PointCode, Verdict, change};
 
 /// A place in a program's life where hooks run, such as "before a tool call".
 ///
@@ -24,6 +22,8 @@ pub trait Point: Copy + Send + Sync + 'static {
     type State: State;
     /// The verdicts that hooks may return here. Made with [`verdict!`](crate::verdict!).
     type Verdict: Verdict;
+    /// The attributes of its events, which matchers may test here. Those that are tested most come first.
+    const ATTRIBUTES: &'static [Attribute] = &[];
 
     /// The point's compiled code. A crate that declares points for other crates overrides it with
     /// `#[inline(never)] fn code() -> PointCode<Self> { PointCode::compiled_here() }`, so that the code exists once.
@@ -36,57 +36,12 @@ pub trait Point: Copy + Send + Sync + 'static {
 /// The data of one firing: exactly what a hook sees, and exactly what crosses a wire.
 ///
 /// Cloning must be cheap (shared structure inside), because a hook that changes an event costs one clone: the form to
-/// go back to if it fails. The methods are the facts that matchers ask for; answer those that the event has.
+/// go back to if it fails.
 pub trait Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The tool that the event is about.
-    fn tool(&self) -> Option<&str> {
-        None
-    }
-
-    /// Other names under which policies may know that tool.
-    fn aliases(&self) -> &[Arc<str>] {
-        &[]
-    }
-
-    /// The command line, if the event carries one.
-    fn command(&self) -> Option<&str> {
-        None
-    }
-
-    /// Each simple command inside the command line. Asked only when a command matcher is in force.
-    fn commands(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// More commands that the line may run, by ways that are not certain. A pattern that is negated, or that allows something,
-    /// need not match them.
-    fn further_commands(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Every path the event mentions, normalised: the form relative to the working directory, if it has one, and behind it the
-    /// absolute form.
-    fn paths(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// The arguments as JSON, for matchers by pointer.
-    fn arguments(&self) -> Option<Value> {
-        None
-    }
-
-    /// The session.
-    fn session(&self) -> Option<&str> {
-        None
-    }
-
-    /// The agent's name.
-    fn agent(&self) -> Option<&str> {
-        None
-    }
-
-    /// The kind of step.
-    fn step(&self) -> Option<&str> {
+    /// The value of an attribute that matchers test; `None` if this event has no such attribute. Asked only for the keys in
+    /// [`Point::ATTRIBUTES`], and only when a matcher tests them.
+    fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+        let _ = key;
         None
     }
 
@@ -95,13 +50,6 @@ pub trait Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
         change::between(self, after)
     }
 }
-
-/// An event about a call: tool, path and command matchers hold where one is carried.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` carries no call, so no tool, path or command can be matched here",
-    label = "there is no call at this point"
-)]
-pub trait CarriesCall: Event {}
 
 /// What outlives one event: a persistent value whose clone is O(1).
 pub trait State: Clone + Send + Sync + 'static {

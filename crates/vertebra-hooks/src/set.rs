@@ -17,7 +17,7 @@ use crate::{
     hook::{Closure, Looking},
     narrow::{Awaited, DecidesNothing, FailsClosed, FailsUnnoticed, Inherited},
     pattern::Compile,
-    table::{Body, Entry, in_hook},
+    table::{Body, Entry},
 };
 
 /// A hook ready to take effect: what is known of it, its code, and how to compile the table it stands in.
@@ -172,8 +172,8 @@ impl HookSet {
         let named = options.name.is_some();
         let info = HookInfo { matcher, has_condition: condition.is_some(), ..options.info(P::NAME, role, on_failure) };
         let finish = move |info: HookInfo, when| {
-            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, when)).transpose();
-            let matcher = compiled.map_err(|bad| in_hook(&info.name, bad))?;
+            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, P::ATTRIBUTES, when)).transpose();
+            let matcher = compiled.map_err(|bad| bad.of(&info.name, P::NAME))?;
             let queue = match &body {
                 Body::Watch(_, queue) => Some(queue.clone()),
                 Body::Hook(_) | Body::Guard(_) => None,
@@ -223,7 +223,7 @@ fn free_name(location: &Location<'_>, count: &mut usize, in_use: impl Fn(&Name) 
 /// Anything hooks can be attached to: a [`HookSet`], an agent's builder, a capability's kit.
 ///
 /// `on`, `guard`, `watch` and `around` take async closures whose argument is inferred; the `add_` forms take objects.
-/// The first argument is the point, narrowed by a matcher ([`Match`](crate::Match), [`MatchCall`](crate::MatchCall)) and
+/// The first argument is the point, narrowed by a matcher ([`Match`](crate::Match)) and
 /// with options ([`HookOptions`](crate::HookOptions), [`AroundOptions`](crate::AroundOptions)) where they are needed.
 pub trait Attach {
     /// Where the hooks are collected.

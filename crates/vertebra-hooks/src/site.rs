@@ -3,7 +3,7 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use crate::{
-    CarriesCall, Matcher, Operation, Point, Test,
+    Matcher, Operation, Point, Test,
     narrow::{AnyRole, Narrow},
     options::Options,
 };
@@ -19,9 +19,9 @@ pub trait Site: Sized {
     fn registration(self) -> Registration<Self::Point, Self::Roles>;
 }
 
-/// A point with a matcher and options: `BeforeToolUse.tool("bash").named("no-deletions")`.
+/// A point with a matcher and options: `Deploying.matching(Matcher::attribute("service", "api")).named("no-deploys")`.
 ///
-/// Made by [`Match`], [`MatchCall`] and [`HookOptions`](crate::HookOptions); `R` is the set of roles that it is for.
+/// Made by [`Match`] and [`HookOptions`](crate::HookOptions); `R` is the set of roles that it is for.
 #[must_use = "it registers nothing by itself: give it to `on`, `guard` or `watch`"]
 pub struct Registration<P: Point, R = AnyRole> {
     pub(crate) matcher: Option<Matcher>,
@@ -116,24 +116,9 @@ impl<O: Operation> AroundRegistration<O> {
 
 /// Narrows any point. All that is given has to hold.
 pub trait Match: Site {
-    /// By any matcher, such as [`Matcher::Any`] or [`Matcher::Not`].
+    /// By any matcher: on an attribute, or combined with [`Matcher::Any`] or [`Matcher::Not`].
     fn matching(self, matcher: Matcher) -> Registration<Self::Point, Self::Roles> {
         self.registration().and(matcher)
-    }
-
-    /// Only in this session.
-    fn session(self, id: impl Into<String>) -> Registration<Self::Point, Self::Roles> {
-        self.matching(Matcher::Session(id.into()))
-    }
-
-    /// Only for the agent of this name.
-    fn agent(self, name: impl Into<String>) -> Registration<Self::Point, Self::Roles> {
-        self.matching(Matcher::Agent(name.into()))
-    }
-
-    /// Only at steps of this kind.
-    fn step(self, kind: impl Into<String>) -> Registration<Self::Point, Self::Roles> {
-        self.matching(Matcher::Step(kind.into()))
     }
 
     /// Only if this metadata key passes the test.
@@ -157,43 +142,3 @@ pub trait Match: Site {
 }
 
 impl<S: Site> Match for S {}
-
-/// Narrows a point that carries a call.
-///
-/// The bound stands on each method and not on the trait, so that the compiler says that a point carries no call instead
-/// of not finding the method.
-pub trait MatchCall: Site {
-    /// Only calls of these tools: `bash`, `edit|write`, `read_*`, `/mcp__.+/`. See [`Matcher::Tool`].
-    fn tool(self, pattern: impl Into<String>) -> Registration<Self::Point, Self::Roles>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Tool(pattern.into()))
-    }
-
-    /// Only calls that mention a path like this. See [`Matcher::Path`].
-    fn path(self, glob: impl Into<String>) -> Registration<Self::Point, Self::Roles>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Path(glob.into()))
-    }
-
-    /// Only calls that would run a command like this. See [`Matcher::Command`].
-    fn command(self, regex: impl Into<String>) -> Registration<Self::Point, Self::Roles>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Command(regex.into()))
-    }
-
-    /// Only calls with such an argument. See [`Matcher::Args`].
-    fn arg(self, pointer: impl Into<String>, is: Test) -> Registration<Self::Point, Self::Roles>
-    where
-        Self::Point: Point<Event: CarriesCall>,
-    {
-        self.matching(Matcher::Args { at: pointer.into(), is })
-    }
-}
-
-impl<S: Site> MatchCall for S {}

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Explanation, HookInfo, Point, RegisterError, Role,
-    compiled::{BadPattern, Compiled, Facts, Happening},
+    compiled::{Attributes, Compiled, Happening},
     detached::Queue,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
     index::{Index, Places},
@@ -172,11 +172,12 @@ impl<P: Point> Gate<P> {
         let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
         let matchers: Vec<_> = infos.iter().map(|info| info.matcher.as_ref().filter(|_| is_indexed)).collect();
         // Each pattern has compiled alone, so what can fail is only that all of them together are too large.
-        let index = Index::new(&matchers).or_else(|bad| {
-            tracing::warn!(point = P::NAME, %role, reason = bad.message, "too many patterns for an index: each hook is asked");
-            Index::new(&vec![None; infos.len()])
+        let index = Index::new(&matchers, P::ATTRIBUTES).or_else(|bad| {
+            tracing::warn!(point = P::NAME, %role, reason = %bad, "too many patterns for an index: each hook is asked");
+            Index::new(&vec![None; infos.len()], P::ATTRIBUTES)
         });
-        let index = index.map_err(|bad| in_hook(&infos.first().map_or("?".into(), |info| info.name.clone()), bad))?;
+        let index =
+            index.map_err(|bad| bad.of(&infos.first().map_or("?".into(), |info| info.name.clone()), P::NAME))?;
         let is_open = entries.iter().all(|entry| entry.matcher.is_none() && entry.condition.is_none());
         Ok((infos, Self { index, entries, is_open }))
     }
@@ -191,12 +192,12 @@ impl<P: Point> Gate<P> {
 
     #[inline(never)]
     fn ask(&self, event: &P::Event, state: &P::State) -> Selected {
-        let happening = Happening { event, state };
-        let facts = Facts::new(&happening);
-        let mut places = self.index.candidates(&facts);
+        let happening = Happening::<P> { event, state };
+        let attributes = Attributes::new(&happening);
+        let mut places = self.index.candidates(&attributes);
         places.retain(|place| {
             let entry = &self.entries[*place as usize];
-            entry.matcher.as_ref().is_none_or(|matcher| facts.satisfy(matcher))
+            (self.index.decides(*place) || entry.matcher.as_ref().is_none_or(|matcher| attributes.satisfy(matcher)))
                 && entry.condition.as_ref().is_none_or(|condition| holds::<P>(condition, event))
         });
         Selected::Some(places)
@@ -210,9 +211,4 @@ fn holds<P: Point>(condition: &Condition<P>, event: &P::Event) -> bool {
         tracing::warn!(point = P::NAME, %failure, "a condition failed, so its hook runs");
         true
     })
-}
-
-/// A pattern's error, with the hook it belongs to.
-pub(crate) fn in_hook(hook: &crate::Name, bad: BadPattern) -> RegisterError {
-    RegisterError::Pattern { hook: hook.clone(), field: bad.field, pattern: bad.pattern, message: bad.message }
 }

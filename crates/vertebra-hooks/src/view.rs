@@ -1,27 +1,34 @@
 //! Asks a matcher about one command and one path of an event at a time.
 //!
-//! A pattern over commands or paths usually holds if one of them matches. That is wrong for an exception: in `git log; rm x` the
+//! A pattern over several texts usually holds if one of them matches. That is wrong for an exception: in `git log; rm x` the
 //! innocent part must not excuse the other. And it is wrong for what allows something.
 
-use crate::compiled::{Compiled, Facts};
+use std::{borrow::Cow, slice};
 
-/// How many pairs of a command and a path a matcher is asked about. Beyond that, a hook that refuses runs, and one that allows does not.
+use smallvec::SmallVec;
+
+use crate::{
+    AttributeValue,
+    compiled::{Attributes, Compiled, CompiledPattern},
+};
+
+/// How many combinations of texts a matcher is asked about. Beyond that, a hook that refuses runs, and one that allows does not.
 const MOST: usize = 10_000;
 
-/// The commands and paths that a matcher is asked about.
+/// The texts that a matcher is asked about.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'v> {
-    command: Seen<'v>,
-    /// The forms of one path; without them, all paths.
-    pub(crate) paths: Option<&'v [String]>,
+    /// What is seen of an attribute, by its place; of the others, all is seen.
+    seen: &'v [(u32, Seen<'v>)],
     is_negated: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Seen<'v> {
-    /// The line and all its commands: one that matches is enough.
+    /// All texts: one that matches is enough.
     All,
-    One(&'v str),
+    /// The forms of one text.
+    One(&'v [Cow<'v, str>]),
     /// The line as a whole. A negated pattern matches it if it matches each of its commands.
     Line(&'v str),
     /// A command that the line may run. Only a negated pattern is compared with it.
@@ -29,46 +36,40 @@ enum Seen<'v> {
 }
 
 impl View<'_> {
-    pub(crate) const WHOLE: Self = Self { command: Seen::All, paths: None, is_negated: false };
+    pub(crate) const WHOLE: Self = Self { seen: &[], is_negated: false };
 
     pub(crate) fn negated(&self) -> Self {
         Self { is_negated: !self.is_negated, ..*self }
     }
 
-    /// Whether the command of this view is such.
-    pub(crate) fn has_command(&self, facts: &Facts<'_>, is_such: impl Fn(&str) -> bool) -> bool {
-        match self.command {
-            Seen::All => facts.all_commands().any(is_such),
-            Seen::Line(_) if self.is_negated => facts.commands().iter().all(|command| is_such(command)),
+    /// Whether the text of this attribute in this view is such.
+    pub(crate) fn has(&self, place: u32, value: &AttributeValue<'_>, is_such: impl Fn(&str) -> bool) -> bool {
+        let seen = self.seen.iter().find(|(seen, _)| *seen == place).map_or(Seen::All, |(_, seen)| *seen);
+        match seen {
+            Seen::All => value.any_text(is_such),
+            Seen::One(forms) => forms.iter().any(|text| is_such(text)),
+            Seen::Line(_) if self.is_negated => value.several().iter().all(|command| is_such(command)),
             Seen::Further(_) if !self.is_negated => true,
-            Seen::One(command) | Seen::Line(command) | Seen::Further(command) => is_such(command),
+            Seen::Line(command) | Seen::Further(command) => is_such(command),
         }
     }
 }
 
-/// What a matcher asks about commands and paths.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Asks {
-    commands: Asked,
-    paths: Asked,
-}
+/// What a matcher asks about attributes with several texts.
+#[derive(Default)]
+pub(crate) struct Asks(SmallVec<[Asked; 2]>);
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Asked {
+    place: u32,
+    /// Whether the texts are paths, of which two may be forms of one.
+    are_paths: bool,
     plainly: bool,
     negated: bool,
 }
 
-impl Asked {
-    fn at_all(self) -> bool {
-        self.plainly || self.negated
-    }
-
-    fn add(&mut self, is_negated: bool) {
-        self.negated |= is_negated;
-        self.plainly |= !is_negated;
-    }
-}
+/// What can be seen of each attribute.
+type Choices<'v> = SmallVec<[(u32, Vec<Seen<'v>>); 2]>;
 
 impl Asks {
     pub(crate) fn of(matcher: &Compiled) -> Self {
@@ -79,80 +80,114 @@ impl Asks {
 
     fn add(&mut self, matcher: &Compiled, is_negated: bool) {
         match matcher {
-            Compiled::Command(_) => self.commands.add(is_negated),
-            Compiled::Path(_) => self.paths.add(is_negated),
+            Compiled::Attribute { place, is: CompiledPattern::Regex(_) } => self.ask(*place, false, is_negated),
+            Compiled::Attribute { place, is: CompiledPattern::Glob(_) } => self.ask(*place, true, is_negated),
             Compiled::All(inner) | Compiled::Any(inner) => inner.iter().for_each(|inner| self.add(inner, is_negated)),
             Compiled::Not(inner) => self.add(inner, !is_negated),
-            // The first two ask for themselves.
+            // The first two ask for themselves; the others are about one thing.
             Compiled::Some(..)
             | Compiled::Every(..)
-            | Compiled::Tool(_)
-            | Compiled::Session(_)
-            | Compiled::Agent(_)
-            | Compiled::Step(_)
-            | Compiled::Metadata { .. }
-            | Compiled::Args { .. } => {}
+            | Compiled::Attribute { .. }
+            | Compiled::Inside { .. }
+            | Compiled::Metadata { .. } => {}
         }
     }
 
-    pub(crate) fn negates(self) -> bool {
-        self.commands.negated || self.paths.negated
+    fn ask(&mut self, place: u32, are_paths: bool, is_negated: bool) {
+        let (plainly, negated) = (!is_negated, is_negated);
+        match self.0.iter_mut().find(|asked| asked.place == place) {
+            Some(asked) => {
+                asked.plainly |= plainly;
+                asked.negated |= negated;
+            }
+            None => self.0.push(Asked { place, are_paths, plainly, negated }),
+        }
+    }
+
+    pub(crate) fn negates(&self) -> bool {
+        self.0.iter().any(|asked| asked.negated)
     }
 
     /// Whether the matcher holds for one command and one path of the event.
-    pub(crate) fn holds_for_one(self, matcher: &Compiled, facts: &Facts<'_>) -> bool {
-        let commands = if self.commands.negated { self.each_command(facts) } else { vec![Seen::All] };
-        let paths = if self.paths.negated { each_path(facts) } else { vec![None] };
-        commands.len() * paths.len() > MOST || views(&commands, &paths).any(|view| matcher.holds(facts, &view))
+    pub(crate) fn holds_for_one(&self, matcher: &Compiled, attributes: &Attributes<'_>) -> bool {
+        let negated = self.0.iter().filter(|asked| asked.negated);
+        let choices: Choices<'_> = negated.map(|asked| (asked.place, asked.to_be_excused(attributes))).collect();
+        count(&choices) > MOST || views(&choices).any(|seen| matcher.holds(attributes, &View::of(&seen)))
     }
 
     /// Whether the matcher holds for each command and each path. Where a pattern cannot be evaluated, it does not.
-    pub(crate) fn holds_for_every(self, matcher: &Compiled, facts: &Facts<'_>) -> bool {
-        let mut commands = if self.commands.at_all() { own_commands(facts) } else { vec![Seen::All] };
-        if self.commands.negated {
-            commands.extend(facts.further().iter().map(|command| Seen::Further(command)));
-        }
-        let paths = if self.paths.at_all() { each_path(facts) } else { vec![None] };
-        let before = facts.unknown.take();
-        let holds = commands.len() * paths.len() <= MOST
-            && views(&commands, &paths).all(|view| matcher.holds(facts, &view))
-            && !facts.unknown.get();
-        facts.unknown.set(before);
+    pub(crate) fn holds_for_every(&self, matcher: &Compiled, attributes: &Attributes<'_>) -> bool {
+        let choices: Choices<'_> = self.0.iter().map(|asked| (asked.place, asked.to_be_allowed(attributes))).collect();
+        let before = attributes.unknown.take();
+        let holds = count(&choices) <= MOST
+            && views(&choices).all(|seen| matcher.holds(attributes, &View::of(&seen)))
+            && !attributes.unknown.get();
+        attributes.unknown.set(before);
         holds
     }
+}
 
-    /// Each command to which an exception must apply. Those that a line only may run count if the matcher looks for commands.
-    fn each_command<'f>(self, facts: &'f Facts<'_>) -> Vec<Seen<'f>> {
-        let mut commands = own_commands(facts);
-        if self.commands.plainly {
-            commands.extend(facts.further().iter().map(|command| Seen::One(command)));
-            let line = facts.subject.command().filter(|_| !facts.commands().is_empty());
-            commands.extend(line.map(Seen::Line));
+impl Asked {
+    /// Each text to which an exception must apply. Commands that a line only may run count if the matcher looks for commands.
+    fn to_be_excused<'f>(self, attributes: &'f Attributes<'_>) -> Vec<Seen<'f>> {
+        let Some(value) = attributes.kept(self.place) else { return vec![Seen::All] };
+        let mut seen = self.own(value);
+        if let Some(commands) = value.commands().filter(|_| self.plainly) {
+            seen.extend(commands.further.iter().map(|command| Seen::One(slice::from_ref(command))));
+            let line = commands.line.as_deref().filter(|_| !commands.simple.is_empty());
+            seen.extend(line.map(Seen::Line));
         }
-        commands
+        seen
+    }
+
+    /// Each text to which what allows must apply.
+    fn to_be_allowed<'f>(self, attributes: &'f Attributes<'_>) -> Vec<Seen<'f>> {
+        let Some(value) = attributes.kept(self.place) else { return vec![Seen::All] };
+        let mut seen = self.own(value);
+        if let Some(commands) = value.commands().filter(|_| self.negated) {
+            seen.extend(commands.further.iter().map(|command| Seen::Further(command)));
+        }
+        seen
+    }
+
+    fn own<'f>(self, value: &'f AttributeValue<'_>) -> Vec<Seen<'f>> {
+        let line = value.commands().filter(|commands| commands.simple.is_empty());
+        let mut rest = line.map_or_else(|| value.several(), |commands| commands.line.as_slice());
+        let mut own = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let (forms, behind) = rest.split_at(if self.are_paths { forms(rest) } else { 1 });
+            own.push(Seen::One(forms));
+            rest = behind;
+        }
+        if own.is_empty() { vec![Seen::All] } else { own }
     }
 }
 
-fn own_commands<'f>(facts: &'f Facts<'_>) -> Vec<Seen<'f>> {
-    let line = facts.subject.command().filter(|_| facts.commands().is_empty());
-    let own: Vec<_> = facts.commands().iter().map(String::as_str).chain(line).map(Seen::One).collect();
-    if own.is_empty() { vec![Seen::All] } else { own }
+/// How many of the first paths are forms of one: a relative path, and behind it the absolute one that ends in it.
+fn forms(paths: &[Cow<'_, str>]) -> usize {
+    let [first, absolute, ..] = paths else { return paths.len() };
+    let is_form = || absolute.strip_suffix(&**first).is_some_and(|head| head.ends_with('/'));
+    1 + usize::from(!first.starts_with('/') && is_form())
 }
 
-/// The forms of each path: a relative one, and behind it the absolute one that it is part of.
-fn each_path<'f>(facts: &'f Facts<'_>) -> Vec<Option<&'f [String]>> {
-    let (mut groups, mut rest) = (Vec::new(), facts.paths());
-    while let [first, others @ ..] = rest {
-        let is_form = |absolute: &String| absolute.strip_suffix(first.as_str()).is_some_and(|head| head.ends_with('/'));
-        let end = 1 + usize::from(!first.starts_with('/') && others.first().is_some_and(is_form));
-        let (group, behind) = rest.split_at(end);
-        groups.push(Some(group));
-        rest = behind;
+fn count(choices: &Choices<'_>) -> usize {
+    choices.iter().fold(1, |count, (_, seen)| count.saturating_mul(seen.len()))
+}
+
+/// Every combination of what can be seen.
+fn views<'v>(choices: &Choices<'v>) -> impl Iterator<Item = SmallVec<[(u32, Seen<'v>); 2]>> {
+    (0..count(choices)).map(move |mut number| {
+        let pick = |(place, seen): &(u32, Vec<Seen<'v>>)| {
+            let one = seen[number % seen.len()];
+            number /= seen.len();
+            (*place, one)
+        };
+        choices.iter().map(pick).collect()
+    })
+}
+
+impl<'v> View<'v> {
+    fn of(seen: &'v [(u32, Seen<'v>)]) -> Self {
+        Self { seen, is_negated: false }
     }
-    if groups.is_empty() { vec![None] } else { groups }
-}
-
-fn views<'v>(commands: &'v [Seen<'v>], paths: &'v [Option<&'v [String]>]) -> impl Iterator<Item = View<'v>> {
-    let pairs = commands.iter().flat_map(move |command| paths.iter().map(move |paths| (*command, *paths)));
-    pairs.map(|(command, paths)| View { command, paths, is_negated: false })
 }

@@ -69,8 +69,11 @@ pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use model::delta::{DeltaReader, Deltas, Halted};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
+pub use points::attributes::{ATTRIBUTES, attribute};
 pub use points::events::{CallInSight, Channel, Purpose, StepKind};
 pub use points::head::{At, RunInfo};
+pub use points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor, point_named};
+pub use points::matching::MatchAttribute;
 pub use points::table::*;
 pub use run::control::RetryNotice;
 pub use run::decision::{Stop, StopReason};
@@ -136,12 +139,12 @@ pub mod macros {
 pub mod prelude {
     pub use vertebra_hooks::{
         Answer, Around, AroundOptions, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Hooks, Lasting,
-        Match as _, MatchCall as _, Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on, halt,
-        hold, proceed, recover, replace, retry, skip, stop,
+        Match as _, Matcher, Point, Seen, State as _, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed,
+        recover, replace, retry, skip, stop,
     };
 
     pub use crate::{
-        Agent, AgentState, Args, Capability, Invocation, Kit, Message, Model, Tool, ToolError, ToolOutput, ToolResult,
-        points::table::*, tool,
+        Agent, AgentState, Args, Capability, Invocation, Kit, MatchAttribute as _, Message, Model, Tool, ToolError,
+        ToolOutput, ToolResult, points::table::*, tool,
     };
 }

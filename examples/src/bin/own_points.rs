@@ -6,7 +6,7 @@ use std::error::Error;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vertebra::{Bare, Event, prelude::*, testing::Script, verdict};
+use vertebra::{Attribute, AttributeValue, Bare, Event, PatternKind, prelude::*, testing::Script, verdict};
 
 /// What hooks see, and may change.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +17,16 @@ struct Deployment {
     replicas: u32,
 }
 
-impl Event for Deployment {}
+impl Event for Deployment {
+    /// What matchers may test.
+    fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+        match key {
+            "service" => Some(AttributeValue::Text(&self.service)),
+            "environment" => Some(AttributeValue::Text(&self.environment)),
+            _ => None,
+        }
+    }
+}
 
 verdict! {
     /// What hooks may answer. An answer that is not in this list does not compile at this point.
@@ -33,6 +42,11 @@ impl Point for BeforeDeploy {
     type Event = Deployment;
     type State = Bare;
     type Verdict = DeployVerdict;
+    /// How matchers test it. A matcher on any other attribute is an error at registration.
+    const ATTRIBUTES: &'static [Attribute] = &[
+        Attribute { key: "service", kind: PatternKind::Name },
+        Attribute { key: "environment", kind: PatternKind::Word },
+    ];
 }
 
 /// The tool, and the place where it fires its point.
@@ -61,7 +75,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             proceed()
         })
         .guard(
-            BeforeDeploy.when(|deployment| deployment.environment == "production").named("enough-replicas"),
+            BeforeDeploy.matching(Matcher::attribute("environment", "production")).named("enough-replicas"),
             async |cx| {
                 if cx.replicas < 3 { deny("production needs three replicas") } else { proceed() }
             },

@@ -1,13 +1,13 @@
 //! How what something outside wrote becomes an answer.
 
 use serde_json::Value;
-use vertebra::{Kind, Verdict as _};
+use vertebra::{AgentPoint, Kind, PointVisitor, Verdict as _, at_point};
 
 use super::{Answered, Ask, HandlerError};
 use crate::{
     claude::contract as claude,
     settings::Contract,
-    wire::{End, Exchange, Outside, Reply, Visit, at_point},
+    wire::{End, Exchange, Reply},
 };
 
 /// The exit code that refuses.
@@ -90,10 +90,10 @@ pub fn refusal(point: &str, reason: &str) -> Option<Reply> {
 
 struct Refuse<'r>(&'r str);
 
-impl Visit for Refuse<'_> {
+impl PointVisitor for Refuse<'_> {
     type Out = Option<Reply>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         let kinds = [Kind::Deny, Kind::Halt, Kind::GoOn];
         let verdict = kinds.into_iter().find_map(|kind| P::Verdict::with_reason(kind, self.0.to_owned()))?;
         match serde_json::to_value(verdict) {

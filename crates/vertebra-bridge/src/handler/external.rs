@@ -71,7 +71,11 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     fn of<P: Outside>(cx: &'a Cx<'_, P>, event: Value) -> Self {
-        Self { point: P::NAME, event, paths: cx.paths(), run: cx.scope(), state: cx.state() }
+        let paths = cx
+            .attribute("path")
+            .map(|paths| paths.several().iter().map(|path| path.clone().into_owned()).collect())
+            .unwrap_or_default();
+        Self { point: P::NAME, event, paths, run: cx.scope(), state: cx.state() }
     }
 }
 

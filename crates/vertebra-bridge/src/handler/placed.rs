@@ -2,13 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Attach as _, Guard, Hook, HookOptions, HookSet, Match as _, Name, Role, Watch};
+use vertebra::{
+    AgentPoint, Attach as _, Guard, Hook, HookOptions, HookSet, Match as _, Name, PointVisitor, Role, Watch, at_point,
+};
 
 use super::{DEFAULT_LIMIT, External};
-use crate::{
-    settings::Stand,
-    wire::{Outside, Visit, at_point},
-};
+use crate::{settings::Stand, wire::Outside};
 
 /// How long after its own limit a handler is given up: it keeps the limit itself, and tells how it ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -77,10 +76,10 @@ struct Add<'a> {
     name: Name,
 }
 
-impl Visit for Add<'_> {
+impl PointVisitor for Add<'_> {
     type Out = ();
 
-    fn at<P: Outside>(self, point: P) {
+    fn at<P: AgentPoint>(self, point: P) {
         let Self { external, set, stand, name } = self;
         let names = |names: &[String]| names.iter().map(|name| name.as_str().into()).collect();
         let (before, after) = (names(&stand.before), names(&stand.after));

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use vertebra::{Answer, Cx, Guard, Hook, HookSet, Seen, Watch};
+use vertebra::{AgentPoint, Answer, Cx, Guard, Hook, HookSet, PointVisitor, Seen, Watch};
 
 use super::{PolicyHook, Standing, judge::Order};
 use crate::{
     handler::{External, Placed},
     settings::{Action, HookSettings, Origin},
-    wire::{Outside, Reply, Visit},
+    wire::{Outside, Reply},
 };
 
 /// So much earlier do managed hooks run: before whatever another level could say.
@@ -23,10 +23,10 @@ pub(super) struct Add<'a> {
     pub(super) order: Order,
 }
 
-impl Visit for Add<'_> {
+impl PointVisitor for Add<'_> {
     type Out = ();
 
-    fn at<P: Outside>(self, point: P) {
+    fn at<P: AgentPoint>(self, point: P) {
         let Self { set, hook, all, order } = self;
         let HookSettings { stand, action, .. } = &*hook.settings;
         let body = match (action, &hook.handler) {

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use vertebra::{
-    Agent, AgentState, Alone, Args, At, Clock, Kind, Name, Ran, Record, Ruling, RunInfo, SystemClock, ToolSpec,
-    Verdict as _, shell,
+    Agent, AgentPoint, AgentState, Alone, Args, At, Changeable, Clock, Kind, Name, PointVisitor, Ran, Record, Ruling,
+    RunInfo, SystemClock, ToolSpec, Verdict as _, at_point, shell,
 };
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
@@ -16,7 +16,7 @@ use vertebra_kit::{
 use super::{Policy, PolicyHook};
 use crate::{
     handler::BoxFuture,
-    wire::{Decision, Exchange, Happened, Judgement, Open, Outside, RanHandler, Visit, at_point, take_context},
+    wire::{Decision, Exchange, Happened, Judgement, Outside, RanHandler, take_context},
 };
 
 /// How long watches that run behind the scenes may take to finish.
@@ -159,7 +159,7 @@ impl Court<'_> {
             (ruling.by.clone(), ruling.verdict.kind(), verdict)
         };
         self.settle(Fired {
-            open: P::OPEN,
+            open: P::INFO.changes,
             before: is_changed.then(|| whole(&before)),
             after: if is_changed || is_call { whole(&event) } else { Value::Null },
             is_call,
@@ -209,7 +209,7 @@ impl Court<'_> {
 
 /// What a dispatch left, without the point's types.
 struct Fired {
-    open: Open,
+    open: Changeable,
     /// The event before its hooks, if they changed something.
     before: Option<Value>,
     after: Value,
@@ -256,10 +256,10 @@ struct Fire<'a> {
     happened: &'a Happened,
 }
 
-impl<'a> Visit for Fire<'a> {
+impl<'a> PointVisitor for Fire<'a> {
     type Out = BoxFuture<'a, Trial>;
 
-    fn at<P: Outside>(self, point: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, point: P) -> Self::Out {
         let Self { court, happened } = self;
         Box::pin(async move {
             let read = happened.typed::<P>().map_err(|error| error.to_string());
@@ -338,12 +338,12 @@ fn decide(point: &str, kind: Kind, verdict: &Value, judgement: &mut Judgement) {
 }
 
 /// What hooks changed of the event.
-fn tell_of_changes(open: Open, before: &Value, after: &Value, judgement: &mut Judgement) {
+fn tell_of_changes(open: Changeable, before: &Value, after: &Value, judgement: &mut Judgement) {
     let changed = |field: &str| after.get(field).filter(|value| before.get(field) != Some(value));
     match open {
-        Open::Nothing => {}
-        Open::Args => judgement.tool_input = changed("args").cloned(),
-        Open::Fields(fields) => {
+        Changeable::Nothing => {}
+        Changeable::Args => judgement.tool_input = changed("args").cloned(),
+        Changeable::Fields(fields) => {
             for field in fields {
                 let Some(value) = changed(field) else { continue };
                 match *field {
@@ -386,10 +386,10 @@ pub fn in_order(agent: &Agent, point: &str) -> Vec<Name> {
 
 struct InOrder<'a>(&'a Agent);
 
-impl Visit for InOrder<'_> {
+impl PointVisitor for InOrder<'_> {
     type Out = Vec<Name>;
 
-    fn at<P: Outside>(self, point: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, point: P) -> Self::Out {
         let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
         let Ok(event) = event else { return Vec::new() };
         let explained = self.0.hooks().explain(point, &event, &AgentState::default());

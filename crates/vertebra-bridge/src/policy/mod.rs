@@ -35,9 +35,9 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BeforeToolUse, BuildError, Deltas, HookOptions as _, HookSet, Match as _, Matcher,
-    Model, ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role,
-    ask, proceed,
+    Agent, Attach as _, BeforeStep, BeforeToolUse, BuildError, Deltas, HookOptions as _, HookSet, Match as _, Model,
+    ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role, ask,
+    at_point, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
@@ -54,7 +54,7 @@ use crate::{
     handler::{self, Handler, OfProject, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
     trust::{By, Seals, only_refusing, refuses},
-    wire::{at_point, deliver_context},
+    wire::deliver_context,
 };
 
 /// What the hooks of a policy are called together; each has this and a slash before its name.
@@ -166,7 +166,7 @@ impl Policy {
         }
         for hook in hooks.iter_mut().filter(|hook| only.is_some() && needed(hook)) {
             let matcher = hook.settings.stand.matcher.as_ref();
-            let relative = matcher.filter(|matcher| inside::any(matcher, inside::is_relative_path));
+            let relative = matcher.filter(|matcher| matcher.contains(&inside::is_relative_path));
             if let Some(matcher) = relative.map(|matcher| inside::also_from(&services.folder, matcher)) {
                 Arc::make_mut(&mut hook.settings).stand.matcher = Some(matcher);
             }
@@ -261,8 +261,8 @@ impl PolicyHook {
 
     /// Whether it asks what a command would run.
     fn is_about_commands(&self) -> bool {
-        let is_it = |matcher: &Matcher| matches!(matcher, Matcher::Command(_));
-        self.settings.stand.matcher.as_ref().is_some_and(|matcher| inside::any(matcher, is_it))
+        let matcher = self.settings.stand.matcher.as_ref();
+        matcher.is_some_and(|matcher| !matcher.patterns_for("command").is_empty())
     }
 
     /// Whether it may refuse a call for the commands in it.
@@ -324,7 +324,8 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
         RegisterError::UnknownName { hook, .. }
         | RegisterError::AcrossRoles { hook, .. }
         | RegisterError::TooMany { hook, .. }
-        | RegisterError::Pattern { hook, .. } => hook,
+        | RegisterError::Pattern { hook, .. }
+        | RegisterError::NoAttribute { hook, .. } => hook,
         RegisterError::Cycle { names, .. } => names.first().map_or("", String::as_str),
         RegisterError::DuplicateBundle { .. } | RegisterError::NotFound { .. } => "",
     };

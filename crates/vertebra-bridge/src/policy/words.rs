@@ -30,14 +30,9 @@ fn when(matcher: &Matcher) -> String {
         inner.join(word)
     };
     match matcher {
-        Matcher::Tool(pattern) => format!("tool {pattern}"),
-        Matcher::Path(glob) => format!("path {glob}"),
-        Matcher::Command(pattern) => format!("command {pattern}"),
-        Matcher::Session(id) => format!("session {id}"),
-        Matcher::Agent(name) => format!("agent {name}"),
-        Matcher::Step(kind) => format!("step {kind}"),
+        Matcher::Attribute { key, pattern } => format!("{key} {pattern}"),
         Matcher::Metadata { key, is } => format!("metadata {key} {}", holds(is)),
-        Matcher::Args { at, is } => format!("args {at} {}", holds(is)),
+        Matcher::Inside { key, at, is } => format!("{key} {at} {}", holds(is)),
         Matcher::All(inner) => several(inner, ", "),
         Matcher::Any(inner) => format!("({})", several(inner, " or ")),
         Matcher::Not(inner) => format!("not ({})", when(inner)),

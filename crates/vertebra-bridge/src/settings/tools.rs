@@ -85,7 +85,7 @@ impl KnownTools<'_> {
     pub(super) fn check_pattern(&self, pattern: &str) -> Result<(), String> {
         if pattern.starts_with('/') && pattern.len() > 1 {
             let names: Vec<&str> = self.all().collect();
-            let fits = pattern.contains("mcp") || Matcher::tool_pattern_holds(pattern, &names).unwrap_or(true);
+            let fits = pattern.contains("mcp") || Matcher::name_pattern_holds(pattern, &names).unwrap_or(true);
             return if fits { Ok(()) } else { Err(self.unknown("matcher", pattern, pattern)) };
         }
         let unknown = pattern.split('|').map(str::trim).find(|name| !name.is_empty() && !self.has(name));
@@ -104,7 +104,7 @@ impl KnownTools<'_> {
         }
         if lower.contains(['*', '?', '[', '{']) {
             let names: Vec<&str> = self.all().collect();
-            return Matcher::tool_pattern_holds(&lower, &names).unwrap_or(true);
+            return Matcher::name_pattern_holds(&lower, &names).unwrap_or(true);
         }
         self.all().any(|known| known.eq_ignore_ascii_case(name))
     }

@@ -1,9 +1,7 @@
 //! An event from a file or from another agent, in our words.
 
 use serde_json::{Map, Value, json};
-use vertebra::{Limits, ModelId, POINTS, StopReason, ToolResult, Usage, nearest, point_named};
-
-use super::{Outside, Visit, at_point};
+use vertebra::{AgentPoint, POINTS, PointInfo, PointVisitor, at_point, nearest, point_named};
 
 /// An event that happened elsewhere: at one of our points, in our wire form, complete.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,12 +62,12 @@ impl Happened {
     }
 
     /// The event in the point's own type.
-    pub fn typed<P: Outside>(&self) -> Result<P::Event, EventError> {
+    pub fn typed<P: AgentPoint>(&self) -> Result<P::Event, EventError> {
         typed::<P>(&self.event)
     }
 }
 
-fn typed<P: Outside>(event: &Value) -> Result<P::Event, EventError> {
+fn typed<P: AgentPoint>(event: &Value) -> Result<P::Event, EventError> {
     (P::code().event_from_json)(event.clone())
         .map_err(|error| EventError::Fields { point: P::NAME, message: error.to_string() })
 }
@@ -90,10 +88,10 @@ fn complete(given: &Map<String, Value>, whole: Value) -> Result<Value, String> {
 /// Brings an event of any point into its complete form.
 struct Complete<'e>(&'e Map<String, Value>);
 
-impl Visit for Complete<'_> {
+impl PointVisitor for Complete<'_> {
     type Out = Result<Value, EventError>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         let event = typed::<P>(&Value::Object(self.0.clone()))?;
         let whole = (P::code().event_to_json)(&event);
         let whole = whole.map_err(|error| error.to_string()).and_then(|whole| complete(self.0, whole));
@@ -112,64 +110,21 @@ fn is_blank(value: &Value) -> bool {
 }
 
 /// The fields of an event where nothing is the matter.
-fn usual(point: &'static str) -> Map<String, Value> {
+fn usual(point: &str) -> Map<String, Value> {
     let folder = std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut event = json!({
+    let head = json!({
         "event_id": "run-1.1", "session_id": "session-1", "run_id": "run-1", "agent": "agent", "depth": 0, "step": 1,
         "timestamp": "1970-01-01T00:00:00Z", "working_directory": folder,
     });
-    let model = ModelId::new("none", "none");
-    let call = json!({ "call_id": "call-1", "tool": "", "args": {} });
-    let stop = json!({ "reason": StopReason::Finished, "message": "", "source": "", "hard": false });
-    let more = match point {
-        "SessionStart" => json!({ "system_prompt": "", "model": model }),
-        "PromptSubmit" => json!({ "prompt": "" }),
-        "ExecutionStart" => json!({ "prompt": "", "limits": Limits::default() }),
-        "BeforeStep" => json!({ "messages": 0, "usage": Usage::default() }),
-        "BeforeInference" => {
-            json!({ "purpose": "step", "model": model, "system_prompt": "", "messages": [], "tools": [] })
-        }
-        "InferenceDelta" => json!({ "model": model, "channel": "text", "text": "", "last": false }),
-        "AfterInference" => json!({
-            "purpose": "step", "duration_ms": 0,
-            "request": { "model": model, "system_prompt": "", "messages": [], "tools": [] },
-            "response": { "text": "", "calls": [], "usage": Usage::default() },
-        }),
-        "BeforeToolUse" => call,
-        "PermissionRequest" => merged(call, json!({ "reason": "", "asked_by": "" })),
-        "AfterToolUse" => merged(call, json!({ "result": ToolResult::done("") })),
-        "ToolUseFailed" => merged(call, json!({ "error": "", "reached": true, "attempts": 1, "duration_ms": 0 })),
-        "AfterStep" => json!({
-            "kind": "final_response", "text": "", "tools": [], "usage": Usage::default(), "duration_ms": 0,
-        }),
-        "ShouldContinue" => json!({ "kind": "final_response", "text": "", "stops": [stop], "continuations": 0 }),
-        "OnError" => json!({ "class": "internal", "message": "", "attempts": 1 }),
-        "ExecutionEnd" => json!({
-            "status": "completed", "stop": stop, "text": "", "steps": 1, "usage": Usage::default(), "duration_ms": 0,
-        }),
-        "SessionEnd" => json!({
-            "usage": Usage::default(), "total_tokens": 0, "total_tool_calls": 0, "runs": 1, "steps": 1, "duration_ms": 0,
-        }),
-        "SubagentStart" => json!({ "subagent": "", "prompt": "", "limits": Limits::default() }),
-        "SubagentStop" => json!({
-            "subagent": "", "status": "completed", "stop": stop, "text": "", "usage": Usage::default(), "steps": 1,
-        }),
-        "BeforeCompact" | "AfterCompact" => json!({ "reason": "", "messages": 0, "tokens": 0 }),
-        "Notification" => json!({ "kind": "", "message": "" }),
-        _ => json!({}),
-    };
-    event = merged(event, more);
-    match event {
-        Value::Object(event) => event,
-        _ => Map::new(),
-    }
+    let own = PointInfo::named(point).map(|info| (info.blank)());
+    [Some(head), own].into_iter().flatten().filter_map(object).flatten().collect()
 }
 
-fn merged(mut one: Value, other: Value) -> Value {
-    if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
-        one.extend(other);
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(fields) => Some(fields),
+        _ => None,
     }
-    one
 }
 
 #[cfg(test)]

@@ -10,6 +10,6 @@ pub use self::{
     exchange::{End, Exchange},
     happened::{EventError, Happened},
     judgement::{Decision, Judgement, RanHandler},
-    outside::{About, Open, Outside, Visit, at_point, deliver_context, later_context, take_context},
+    outside::{Outside, deliver_context, later_context, take_context},
     reply::{Reply, ReplyError},
 };

@@ -1,67 +1,66 @@
 //! What something outside may do at each point.
 
 use serde_json::{Map, Value};
-use vertebra::{
-    AgentState, Args, Attach as _, Cx, Guard, HookError, HookSet, Message, Point, Registration, narrow::Deciding,
-};
+use vertebra::{AgentPoint, AgentState, Args, Changeable, ContextMode, Cx, HookError, Message};
 
-/// What of an event an answer from outside may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open {
-    /// Nothing.
-    Nothing,
-    /// The arguments of the call.
-    Args,
-    /// These fields.
-    Fields(&'static [&'static str]),
-}
-
-/// What events of a point are about, and so what can be matched there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
-    /// Neither a call nor a step.
-    Neither,
-    /// A call: its tool, paths, command and arguments are known.
-    Call,
-    /// A step that has ended: its kind is known.
-    Step,
-}
-
-/// A point that something outside can stand at: all of them.
-pub trait Outside: Point<State = AgentState> {
-    /// What an answer may change.
-    const OPEN: Open;
-
-    /// Whether a guard can stand here.
-    const DECIDES: bool;
-
-    /// What its events are about.
-    const ABOUT: About;
-
+/// What an answer from outside does to an event, at every point.
+pub trait Outside: AgentPoint {
     /// Puts this in place of what is open: of arguments all of them, of fields those that are named.
-    fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError>;
+    fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError> {
+        match Self::INFO.changes {
+            Changeable::Nothing => Err(nothing_to_change()),
+            Changeable::Args => {
+                *args_mut(cx)? = arguments(with.clone())?;
+                Ok(())
+            }
+            Changeable::Fields(_) => change_fields(cx, with, |fields, with| fields.extend(with.clone())),
+        }
+    }
 
     /// Changes what is open as a JSON merge patch says.
-    fn patch(cx: &mut Cx<'_, Self>, patch: &Map<String, Value>) -> Result<(), HookError>;
+    fn patch(cx: &mut Cx<'_, Self>, patch: &Map<String, Value>) -> Result<(), HookError> {
+        match Self::INFO.changes {
+            Changeable::Nothing => Err(nothing_to_change()),
+            Changeable::Args => {
+                args_mut(cx)?.patch(patch);
+                Ok(())
+            }
+            Changeable::Fields(_) => change_fields(cx, patch, |fields, patch| {
+                let mut args = arguments(std::mem::take(fields)).unwrap_or_default();
+                args.patch(patch);
+                *fields = args.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            }),
+        }
+    }
 
     /// Puts single arguments, or fields, in place of those there are.
-    fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError>;
+    fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError> {
+        match Self::INFO.changes {
+            Changeable::Nothing => Err(nothing_to_change()),
+            Changeable::Args => {
+                let args = args_mut(cx)?;
+                for (name, value) in with {
+                    args.set(name, value);
+                }
+                Ok(())
+            }
+            Changeable::Fields(_) => Self::replace(cx, &with),
+        }
+    }
 
-    /// Tells the model something besides.
-    fn add_context(cx: &mut Cx<'_, Self>, text: String);
-
-    /// Adds a guard with these options; says whether one can stand here.
-    fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool;
+    /// Gives the model a text: with the prompt, or when the next step begins.
+    fn tell_model(cx: &mut Cx<'_, Self>, text: String) {
+        let later = match Self::INFO.context {
+            ContextMode::Event => Self::add_context(&mut **cx, text),
+            ContextMode::NextStep => Some(text),
+        };
+        if let Some(text) = later {
+            later_context(cx.state_mut(), text);
+        }
+    }
 }
 
-/// Something to do at a point that is known by its name alone.
-pub trait Visit {
-    /// What comes of it.
-    type Out;
-
-    /// Does it.
-    fn at<P: Outside>(self, point: P) -> Self::Out;
-}
+impl<P: AgentPoint> Outside for P {}
 
 /// Where context for the model waits until the next step begins.
 const CONTEXT: &str = "bridge/context";
@@ -92,137 +91,28 @@ pub fn deliver_context(state: &mut AgentState, from: &str) {
     }
 }
 
-macro_rules! outside {
-    ($($point:ident { $open:ident $(($fields:expr))?, $context:ident, $role:ident $(, $about:ident)? })*) => {
-        $(
-            impl Outside for vertebra::$point {
-                const OPEN: Open = Open::$open $(($fields))?;
-                const DECIDES: bool = outside!(@decides $role);
-                const ABOUT: About = outside!(@about $($about)?);
-
-                fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError> {
-                    outside!(@replace $open cx, with)
-                }
-
-                fn patch(cx: &mut Cx<'_, Self>, patch: &Map<String, Value>) -> Result<(), HookError> {
-                    outside!(@patch $open cx, patch)
-                }
-
-                fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError> {
-                    outside!(@set $open cx, with)
-                }
-
-                fn add_context(cx: &mut Cx<'_, Self>, text: String) {
-                    outside!(@$context cx, text);
-                }
-
-                fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool {
-                    outside!(@attach $role set, site, guard)
-                }
-            }
-        )*
-
-        /// Does something at the point of this name.
-        pub fn at_point<V: Visit>(name: &str, visit: V) -> Option<V::Out> {
-            $(if name == vertebra::$point::NAME {
-                return Some(visit.at(vertebra::$point));
-            })*
-            None
-        }
-    };
-    (@replace Args $cx:ident, $with:ident) => {{
-        *$cx.args_mut() = arguments($with.clone())?;
-        Ok(())
-    }};
-    (@replace Fields $cx:ident, $with:ident) => {{
-        let changed = changed::<Self>(&**$cx, $with, |fields, with| fields.extend(with.clone()))?;
-        **$cx = changed;
-        Ok(())
-    }};
-    (@set Args $cx:ident, $with:ident) => {{
-        for (name, value) in $with {
-            $cx.args_mut().set(name, value);
-        }
-        Ok(())
-    }};
-    (@set Fields $cx:ident, $with:ident) => { Self::replace($cx, &$with) };
-    (@patch Args $cx:ident, $patch:ident) => {{
-        $cx.args_mut().patch($patch);
-        Ok(())
-    }};
-    (@patch Fields $cx:ident, $patch:ident) => {{
-        let changed = changed::<Self>(&**$cx, $patch, |fields, patch| {
-            let mut args = arguments(std::mem::take(fields)).unwrap_or_default();
-            args.patch(patch);
-            *fields = args.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        })?;
-        **$cx = changed;
-        Ok(())
-    }};
-    (@$change:ident Nothing $cx:ident, $with:ident) => {{
-        let _ = ($cx, $with);
-        Err(HookError::new("nothing can be changed here"))
-    }};
-    (@prompt $cx:ident, $text:ident) => { $cx.add_context($text) };
-    (@child $cx:ident, $text:ident) => {{
-        $cx.prompt.push_str("\n\n");
-        $cx.prompt.push_str(&$text);
-    }};
-    (@later $cx:ident, $text:ident) => { later_context($cx.state_mut(), $text) };
-    (@about) => { About::Neither };
-    (@about $about:ident) => { About::$about };
-    (@decides guard) => { true };
-    (@decides none) => { false };
-    (@attach guard $set:ident, $site:ident, $guard:ident) => {{
-        $set.add_guard($site, $guard);
-        true
-    }};
-    (@attach none $set:ident, $site:ident, $guard:ident) => {{
-        let _ = ($set, $site, $guard);
-        false
-    }};
+fn nothing_to_change() -> HookError {
+    HookError::new("nothing can be changed here")
 }
 
-const REQUEST: &[&str] =
-    &["model", "system_prompt", "messages", "tools", "max_output_tokens", "temperature", "options"];
-
-outside! {
-    SessionStart { Fields(&["system_prompt"]), later, none }
-    PromptSubmit { Fields(&["prompt", "context"]), prompt, guard }
-    ExecutionStart { Nothing, later, guard }
-    BeforeStep { Nothing, later, guard }
-    BeforeInference { Fields(REQUEST), later, guard }
-    InferenceDelta { Fields(&["text"]), later, guard }
-    AfterInference { Fields(&["response"]), later, guard }
-    BeforeToolUse { Args, later, guard, Call }
-    PermissionRequest { Nothing, later, guard, Call }
-    AfterToolUse { Fields(&["result"]), later, guard, Call }
-    ToolUseFailed { Nothing, later, guard, Call }
-    AfterStep { Nothing, later, guard, Step }
-    ShouldContinue { Nothing, later, guard, Step }
-    OnError { Nothing, later, guard }
-    ExecutionEnd { Nothing, later, none }
-    SessionEnd { Nothing, later, none }
-    SubagentStart { Fields(&["prompt", "limits"]), child, guard }
-    SubagentStop { Fields(&["text"]), later, none }
-    BeforeCompact { Fields(&["instructions"]), later, guard }
-    AfterCompact { Nothing, later, none }
-    Notification { Nothing, later, none }
+fn args_mut<'c, P: AgentPoint>(cx: &'c mut Cx<'_, P>) -> Result<&'c mut Args, HookError> {
+    P::args_mut(&mut **cx).ok_or_else(nothing_to_change)
 }
 
 fn arguments(object: Map<String, Value>) -> Result<Args, HookError> {
     Args::try_from(Value::Object(object)).map_err(|_| HookError::new("arguments are an object"))
 }
 
-/// Returns the event with some of its fields changed.
-fn changed<P: Outside>(
-    event: &P::Event,
+/// Changes some fields of an event.
+fn change_fields<P: AgentPoint>(
+    cx: &mut Cx<'_, P>,
     change: &Map<String, Value>,
     make: impl FnOnce(&mut Map<String, Value>, &Map<String, Value>),
-) -> Result<P::Event, HookError> {
-    let mut whole = (P::code().event_to_json)(event)?;
+) -> Result<(), HookError> {
+    let mut whole = (P::code().event_to_json)(&**cx)?;
     if let Value::Object(fields) = &mut whole {
         make(fields, change);
     }
-    Ok((P::code().event_from_json)(whole)?)
+    **cx = (P::code().event_from_json)(whole)?;
+    Ok(())
 }

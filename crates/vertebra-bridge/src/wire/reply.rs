@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
-use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
+use vertebra::{Answer, Changeable, Cx, Lasting, Verdict, nearest};
 
-use super::{Open, Outside};
+use super::Outside;
 use crate::told::capped;
 
 /// The keys of an answer.
@@ -185,17 +185,17 @@ impl Reply {
 
     /// Checks that this point lets the reply change what it changes.
     pub fn fits<P: Outside>(&self) -> Result<(), ReplyError> {
-        self.fits_at(P::NAME, P::OPEN)
+        self.fits_at(P::NAME, P::INFO.changes)
     }
 
-    fn fits_at(&self, point: &'static str, open: Open) -> Result<(), ReplyError> {
+    fn fits_at(&self, point: &'static str, open: Changeable) -> Result<(), ReplyError> {
         let Some(change) = self.change() else { return Ok(()) };
         let not_here = |message: String| Err(ReplyError::NotHere { point, message });
         let Some(change) = change.as_object() else { return not_here("a change must be a JSON object".to_owned()) };
         match open {
-            Open::Args => Ok(()),
-            Open::Nothing => not_here("hooks cannot change anything here".to_owned()),
-            Open::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {
+            Changeable::Args => Ok(()),
+            Changeable::Nothing => not_here("hooks cannot change anything here".to_owned()),
+            Changeable::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {
                 None => Ok(()),
                 Some(key) => not_here(format!("`{key}` cannot be changed; these can: {}", fields.join(", "))),
             },
@@ -231,7 +231,7 @@ impl Reply {
             _ => {}
         }
         for text in self.context.into_iter().chain(self.aside) {
-            P::add_context(cx, text);
+            P::tell_model(cx, text);
         }
         if let Some(note) = self.note {
             cx.note(Lasting::Run, note)?;

@@ -1,57 +1,206 @@
-//! `sdk/points.json`: what each point is, for whoever writes hooks in another language.
+//! The lists that are made from the table of points: `sdk/points.json`, which says what each point is to programs in other
+//! languages, and the tables of the SDKs.
 //!
 //! After a change: `UPDATE_EXPECTED=1 cargo nextest run -p vertebra-bridge points`.
 
 use std::{fs, path::PathBuf};
 
 use serde_json::{Map, Value, json};
-use vertebra::{Kind, POINT_ALIASES, POINTS, ToolResult, Verdict as _};
-use vertebra_bridge::wire::{About, Happened, Open, Outside, Reply, Visit, at_point};
+use vertebra::{
+    AgentPoint, Changeable, Kind, POINT_TABLE, PointInfo, PointVisitor, ToolResult, Verdict as _, at_point, point_named,
+};
+use vertebra_bridge::wire::{Happened, Reply};
 
-#[test]
-fn the_list_of_points_for_other_languages_says_what_the_types_say() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../sdk/points.json");
-    let points: Vec<Value> = POINTS.iter().map(|name| at_point(name, Describe).expect("a point")).collect();
-    let wanted = serde_json::to_string_pretty(&json!({ "points": points })).expect("JSON") + "\n";
+/// Checks that a file is what the table of points makes of it, or writes it.
+#[track_caller]
+fn check(path: &str, wanted: &str) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        fs::write(&path, &wanted).expect("sdk/points.json can be written");
+        fs::write(&file, wanted).unwrap_or_else(|error| panic!("{path}: {error}"));
         return;
     }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == wanted, "sdk/points.json is not what the types say: UPDATE_EXPECTED=1 writes it anew");
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == wanted, "{path} is not what the table of points says: UPDATE_EXPECTED=1 writes it anew");
+}
+
+#[test]
+fn the_list_of_points_for_other_languages_says_what_the_table_says() {
+    let points: Vec<Value> = POINT_TABLE.iter().map(|info| at_point(info.name, Describe).expect("a point")).collect();
+    check("sdk/points.json", &(serde_json::to_string_pretty(&json!({ "points": points })).expect("JSON") + "\n"));
+}
+
+#[test]
+fn the_tables_of_the_sdks_are_made_from_the_table_of_points() {
+    check("sdk/python/src/vertebra/_table.py", &in_python(POINT_TABLE));
+    check("sdk/typescript/src/points/rows.ts", &in_typescript(POINT_TABLE));
+}
+
+/// One more row in the table, and nothing else, is one more point in every list.
+#[test]
+fn a_point_that_is_added_to_the_table_is_in_every_list() {
+    let added = PointInfo {
+        name: "BeforeDeploy",
+        aliases: &["PreDeploy"],
+        powers: &[Kind::Deny],
+        changes: Changeable::Fields(&["replicas"]),
+        guards: true,
+        ..vertebra::BeforeStep::INFO
+    };
+    let table = [POINT_TABLE, &[added]].concat();
+    let python = in_python(&table);
+    let row = "        Point(\"BeforeDeploy\", (\"deny\",), opens=(\"replicas\",), attributes=(\"session\", \"agent\"), \
+               aliases=(\"PreDeploy\",)),";
+    assert!(python.contains(row), "{python}");
+    let typescript = in_typescript(&table);
+    assert!(
+        typescript.contains("  BeforeDeploy: { verdicts: [\"deny\"], guard: true, change: [\"replicas\"] },"),
+        "{typescript}"
+    );
+    assert!(typescript.contains("  PreDeploy: \"BeforeDeploy\","), "{typescript}");
+}
+
+#[test]
+fn every_point_of_the_table_is_known_to_configuration_and_wire() {
+    for info in POINT_TABLE {
+        for name in std::iter::once(&info.name).chain(info.aliases) {
+            assert_eq!(point_named(name), Some(info.name));
+            let read = Happened::read(&json!({ "point": name })).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(read.point, info.name);
+        }
+    }
+    let docs = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/semantics.md"));
+    let docs = docs.expect("docs/semantics.md");
+    let answers = |info: &PointInfo| {
+        let words =
+            info.powers.iter().map(|kind| if *kind == Kind::GoOn { "continue".to_owned() } else { word(*kind) });
+        if info.powers.is_empty() { "–".to_owned() } else { words.collect::<Vec<_>>().join(", ") }
+    };
+    for info in POINT_TABLE {
+        let row = docs.lines().find(|line| line.starts_with(&format!("| `{}` |", info.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/semantics.md has no row for {}", info.name));
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells[3], answers(info), "docs/semantics.md: {row}");
+        for alias in info.aliases {
+            assert!(docs.contains(&format!("`{alias}`")), "docs/semantics.md does not name the alias {alias}");
+        }
+    }
+}
+
+fn word(kind: Kind) -> String {
+    json!(kind).as_str().expect("a word").to_owned()
+}
+
+fn quoted(words: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+    words.into_iter().map(|word| format!("\"{}\"", word.as_ref())).collect()
+}
+
+/// The longest line of a generated file.
+const WIDTH: usize = 120;
+
+/// The table of the Python SDK, as `ruff format` writes it.
+fn in_python(table: &[PointInfo]) -> String {
+    let tuple = |words: Vec<String>| match words.as_slice() {
+        [one] => format!("({one},)"),
+        _ => format!("({})", words.join(", ")),
+    };
+    let keys = |info: &PointInfo| info.attributes.iter().map(|attribute| attribute.key).collect::<Vec<_>>();
+    let rows = table.iter().map(|info| {
+        let mut fields = vec![format!("\"{}\"", info.name)];
+        if !info.powers.is_empty() {
+            fields.push(tuple(quoted(info.powers.iter().map(|kind| word(*kind)))));
+        }
+        match info.changes {
+            Changeable::Nothing => {}
+            Changeable::Args => fields.push("opens=ARGS".to_owned()),
+            Changeable::Fields(names) => fields.push(format!("opens={}", tuple(quoted(names)))),
+        }
+        fields.extend((!info.guards).then(|| "guards=False".to_owned()));
+        fields.push(format!("attributes={}", tuple(quoted(keys(info)))));
+        fields.extend((!info.aliases.is_empty()).then(|| format!("aliases={}", tuple(quoted(info.aliases)))));
+        let line = format!("        Point({}),", fields.join(", "));
+        if line.chars().count() <= WIDTH {
+            return line;
+        }
+        format!("        Point(\n            {},\n        ),", fields.join(",\n            "))
+    });
+    format!(
+        "\"\"\"The points of an agent's life. Generated from the runtime's table of points; do not edit.\"\"\"\n\n\
+         from .point import ARGS, Point\n\n\
+         POINTS: dict[str, Point] = {{\n    point.name: point\n    for point in (\n{}\n    )\n}}\n\
+         \"\"\"Every point by its name, in the order of an agent's life.\"\"\"\n",
+        rows.collect::<Vec<_>>().join("\n")
+    )
+}
+
+/// The tables of the TypeScript SDK, as `biome` formats them.
+fn in_typescript(table: &[PointInfo]) -> String {
+    let list = |words: Vec<String>| format!("[{}]", words.join(", "));
+    let rows = table.iter().map(|info| {
+        let change = match info.changes {
+            Changeable::Nothing => "[]".to_owned(),
+            Changeable::Args => "\"args\"".to_owned(),
+            Changeable::Fields(names) => list(quoted(names)),
+        };
+        let fields = [
+            format!("verdicts: {}", list(quoted(info.powers.iter().map(|kind| word(*kind))))),
+            format!("guard: {}", info.guards),
+            format!("change: {change}"),
+        ];
+        let line = format!("  {}: {{ {} }},", info.name, fields.join(", "));
+        if line.chars().count() <= WIDTH {
+            return line;
+        }
+        format!("  {}: {{\n    {},\n  }},", info.name, fields.join(",\n    "))
+    });
+    let aliases =
+        table.iter().flat_map(|info| info.aliases.iter().map(|alias| format!("  {alias}: \"{}\",", info.name)));
+    format!(
+        "// The points of an agent's life. Generated from the runtime's table of points; do not edit.\n\n\
+         /** Every point, in the order of an agent's life. */\n\
+         export const ROWS = {{\n{}\n}} as const;\n\n\
+         /** Names that other agents have for our points. */\n\
+         export const ALIASES = {{\n{}\n}} as const;\n",
+        rows.collect::<Vec<_>>().join("\n"),
+        aliases.collect::<Vec<_>>().join("\n")
+    )
 }
 
 /// A point in words.
 struct Describe;
 
-impl Visit for Describe {
+impl PointVisitor for Describe {
     type Out = Value;
 
-    fn at<P: Outside>(self, _: P) -> Value {
-        let aliases: Vec<&str> =
-            POINT_ALIASES.iter().filter(|(_, point)| *point == P::NAME).map(|(alias, _)| *alias).collect();
-        let changes = match P::OPEN {
-            Open::Nothing => json!([]),
-            Open::Args => json!("args"),
-            Open::Fields(fields) => json!(fields),
+    fn at<P: AgentPoint>(self, _: P) -> Value {
+        let PointInfo { name, aliases, attributes, powers, guards, changes, sample, .. } = P::INFO;
+        let changes = match changes {
+            Changeable::Nothing => json!([]),
+            Changeable::Args => json!("args"),
+            Changeable::Fields(fields) => json!(fields),
         };
-        let about = match P::ABOUT {
-            About::Neither => Value::Null,
-            About::Call => "call".into(),
-            About::Step => "step".into(),
-        };
-        let kinds = || [Kind::Proceed, Kind::Skip].iter().chain(P::Verdict::POWERS);
+        let attributes: Vec<&str> = attributes.iter().map(|attribute| attribute.key).collect();
+        let kinds = || [Kind::Proceed, Kind::Skip].iter().chain(powers);
         let answers: Vec<Value> = kinds().map(|kind| answer::<P>(*kind)).collect();
-        let event = Happened::at(P::NAME, &telling(P::NAME)).unwrap_or_else(|error| panic!("{}: {error}", P::NAME));
+        let head = json!({
+            "agent": "main", "working_directory": "/project", "timestamp": "2026-01-02T03:04:05Z", "step": 1,
+            "event_id": "run-1.7",
+        });
+        let fields: Map<String, Value> = [head, sample()]
+            .iter()
+            .filter_map(Value::as_object)
+            .flatten()
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        let event = Happened::at(name, &fields).unwrap_or_else(|error| panic!("{name}: {error}"));
         json!({
-            "name": P::NAME, "aliases": aliases, "verdicts": kinds().collect::<Vec<_>>(), "guards": P::DECIDES,
-            "changes": changes, "about": about, "answers": answers, "event": event.event,
+            "name": name, "aliases": aliases, "verdicts": kinds().collect::<Vec<_>>(), "guards": guards,
+            "changes": changes, "attributes": attributes, "answers": answers, "event": event.event,
         })
     }
 }
 
 /// An answer of this kind, whole: the first of those that can be written which the point takes.
-fn answer<P: Outside>(kind: Kind) -> Value {
+fn answer<P: AgentPoint>(kind: Kind) -> Value {
     let more = [
         json!({}),
         json!({ "reason": "force is for humans" }),
@@ -59,7 +208,7 @@ fn answer<P: Outside>(kind: Kind) -> Value {
         json!({ "after_ms": 100 }),
         json!({ "with": "done by hand" }),
         json!({ "with": ToolResult::done("done by hand") }),
-        json!({ "with": response() }),
+        json!({ "with": (vertebra::AfterInference::INFO.sample)()["response"] }),
     ];
     let answers = more.into_iter().map(|more| {
         let mut answer = Map::from_iter([("verdict".to_owned(), json!(kind))]);
@@ -73,99 +222,6 @@ fn answer<P: Outside>(kind: Kind) -> Value {
     };
     let mut taken = answers.filter(fits);
     taken.next().unwrap_or_else(|| panic!("nobody knows how to write `{kind:?}` at {}", P::NAME))
-}
-
-/// An event of a point that tells something in every field it can have.
-fn telling(point: &str) -> Map<String, Value> {
-    let model = json!({ "provider": "anthropic", "name": "claude-sonnet" });
-    let call = json!({
-        "call_id": "call-1", "tool": "bash", "aliases": ["Bash"], "args": { "command": "git push --force" },
-        "recent_tools": ["read_file"],
-    });
-    let request = json!({
-        "model": model, "system_prompt": "You are a careful engineer.",
-        "messages": [{ "role": "user", "text": "Release it." }],
-        "tools": [{ "name": "bash", "description": "Runs a command.", "schema": { "type": "object" } }],
-        "max_output_tokens": 4096, "temperature": 0.5, "options": { "seed": 7 },
-    });
-    let usage = json!({
-        "input_tokens": 1200, "output_tokens": 80, "cache_read_tokens": 1000, "cache_write_tokens": 0, "cost_micros": 900,
-    });
-    let stop = json!({ "reason": "finished", "message": "no tool was asked for", "source": "model", "hard": false });
-    let with = |one: &Value, other: Value| {
-        let both = [one.clone(), other];
-        Value::Object(both.iter().filter_map(Value::as_object).flatten().map(|(k, v)| (k.clone(), v.clone())).collect())
-    };
-    let own = match point {
-        "SessionStart" => json!({ "system_prompt": "You are a careful engineer.", "model": model, "resumed": false }),
-        "PromptSubmit" => json!({
-            "prompt": "Release it.", "images": [{ "media_type": "image/png", "data": "iVBORw0KGgo=" }],
-            "context": ["The tests are run with `just test`."],
-        }),
-        "ExecutionStart" => json!({ "prompt": "Release it." }),
-        "BeforeStep" => json!({ "messages": 2, "usage": usage }),
-        "BeforeInference" => with(&request, json!({ "purpose": "step" })),
-        "InferenceDelta" => json!({
-            "model": model, "channel": "call", "call": { "index": 0, "tool": "bash" }, "text": "{\"command\":", "follows": "a",
-            "last": false,
-        }),
-        "AfterInference" => {
-            json!({ "purpose": "step", "request": request, "response": response(), "duration_ms": 2100 })
-        }
-        "BeforeToolUse" => call,
-        "PermissionRequest" => {
-            with(&call, json!({ "reason": "a push cannot be taken back", "asked_by": "careful-push" }))
-        }
-        "AfterToolUse" => with(
-            &call,
-            json!({
-                "result": { "status": "done", "success": true, "output": "ok", "exit_code": 0, "duration_ms": 40, "data": { "lines": 1 } },
-                "blocked_by": "no-force-push",
-            }),
-        ),
-        "ToolUseFailed" => {
-            with(&call, json!({ "error": "the remote hung up", "reached": true, "attempts": 1, "duration_ms": 40 }))
-        }
-        "AfterStep" => json!({
-            "kind": "tool_execution", "text": "I push it.", "tools": ["bash"], "usage": usage, "duration_ms": 2300,
-        }),
-        "ShouldContinue" => json!({ "kind": "final_response", "text": "Done.", "stops": [stop], "continuations": 0 }),
-        "OnError" => json!({
-            "class": "model_busy", "message": "too many requests", "attempts": 2, "wait": { "secs": 2, "nanos": 0 },
-        }),
-        "ExecutionEnd" => json!({
-            "status": "completed", "stop": stop, "text": "Done.", "steps": 2, "usage": usage, "duration_ms": 4200,
-        }),
-        "SessionEnd" => json!({
-            "usage": usage, "total_tokens": 1280, "total_tool_calls": 1, "runs": 1, "steps": 2, "duration_ms": 60_000,
-        }),
-        "SubagentStart" => json!({ "subagent": "reviewer", "prompt": "Review the change.", "metadata": {} }),
-        "SubagentStop" => json!({
-            "subagent": "reviewer", "status": "completed", "stop": stop, "text": "It is fine.", "usage": usage, "steps": 1,
-        }),
-        "BeforeCompact" | "AfterCompact" => json!({
-            "reason": "the conversation is long", "messages": 40, "tokens": 30_000, "instructions": "Keep the decisions.",
-        }),
-        "Notification" => {
-            json!({ "kind": "waiting", "message": "A call waits for a yes.", "data": { "call_id": "call-1" } })
-        }
-        other => panic!("there is no example of {other} yet: write one"),
-    };
-    let head = json!({
-        "agent": "main", "working_directory": "/project", "timestamp": "2026-01-02T03:04:05Z", "step": 1, "event_id": "run-1.7",
-    });
-    with(&head, own).as_object().cloned().unwrap_or_default()
-}
-
-fn response() -> Value {
-    json!({
-        "text": "I push it.", "reasoning": "It was asked for.",
-        "calls": [{ "id": "call-1", "tool": "bash", "args": { "command": "git push --force" } }],
-        "usage": {
-            "input_tokens": 1200, "output_tokens": 80, "cache_read_tokens": 1000, "cache_write_tokens": 0, "cost_micros": 900,
-        },
-        "finish": "tool_use", "request_id": "req-1",
-    })
 }
 
 #[test]

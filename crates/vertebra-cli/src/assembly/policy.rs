@@ -43,10 +43,10 @@ pub(super) fn unknown_tools(policy: &Policy, agent: &Agent) -> Vec<String> {
         .flat_map(|spec| std::iter::once(&*spec.name).chain(spec.aliases.iter().map(|alias| &**alias)))
         .collect();
     let patterns = policy.in_force().flat_map(|hook| {
-        let patterns = hook.settings.stand.matcher.iter().flat_map(Matcher::tool_patterns);
+        let patterns = hook.settings.stand.matcher.iter().flat_map(|matcher| matcher.patterns_for("tool"));
         patterns.map(move |pattern| (hook, pattern))
     });
-    let unknown = patterns.filter(|(_, pattern)| Matcher::tool_pattern_holds(pattern, &names) == Some(false));
+    let unknown = patterns.filter(|(_, pattern)| Matcher::name_pattern_holds(pattern, &names) == Some(false));
     unknown
         .map(|(hook, pattern)| {
             let origin = hook.origin.spot();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use vertebra::{Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, MatchCall as _, allow, proceed};
+use vertebra::{Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, MatchAttribute as _, allow, proceed};
 use vertebra_kit::bash::{
     CWD, Reading,
     policy::{Ground, only_reads},

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use vertebra::Event as _;
 use vertebra_bridge::wire::Happened;
 use vertebra_journal::{
     backtest::Opinion,
@@ -64,7 +63,7 @@ impl About {
                     session: at.run.session_id.to_string(),
                     when: at.timestamp.to_string(),
                     point: moment.event.point(),
-                    tool: moment.event.tool().map(str::to_owned),
+                    tool: moment.event.call().map(|call| call.tool.to_string()),
                     words: cut(of_ours(&moment.event)),
                 }
             }
@@ -89,7 +88,7 @@ impl About {
 
 fn of_ours(event: &past::Event) -> String {
     use past::Event;
-    let called = |args: Option<Value>| args.and_then(|args| arguments(&args)).unwrap_or_default();
+    let called = |call: &vertebra::ToolCall| arguments(&call.args.to_value()).unwrap_or_default();
     match event {
         Event::PromptSubmit(event) => event.prompt.clone(),
         Event::BeforeStep(event) => format!("step {}", event.at.step),
@@ -97,9 +96,9 @@ fn of_ours(event: &past::Event) -> String {
             event.request.messages.last().map(vertebra::Message::text).unwrap_or_default().into()
         }
         Event::AfterInference(event) => event.response.text.clone(),
-        Event::BeforeToolUse(event) => called(event.arguments()),
-        Event::ToolUseFailed(event) => called(event.arguments()),
-        Event::AfterToolUse(event) => called(event.arguments()),
+        Event::BeforeToolUse(event) => called(&event.call),
+        Event::ToolUseFailed(event) => called(&event.call),
+        Event::AfterToolUse(event) => called(&event.call),
         Event::AfterStep(event) => event.text.clone(),
         Event::ShouldContinue(event) => event.text.clone(),
     }

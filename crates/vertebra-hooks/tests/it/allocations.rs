@@ -7,9 +7,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use vertebra_hooks::{Attach, Frame, HookOptions, HookSet, Hooks, MatchCall, Outcome, Retries, deny, proceed};
+use vertebra_hooks::{Attach, Frame, HookOptions, HookSet, Hooks, Outcome, Retries, deny, proceed};
 
-use crate::world::{Calling, Desk, call, hooks};
+use crate::world::{Calling, Desk, MatchCall, call, hooks};
 
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,9 +1,9 @@
 //! Matchers: every field, alone and combined.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookOptions, HookSet, Match, MatchCall, Matcher, Registration, Test, proceed};
+use vertebra_hooks::{Attach, HookOptions, HookSet, Match, Matcher, Registration, Test, proceed};
 
-use crate::world::{Call, Calling, Desk, call, fire_at, hooks};
+use crate::world::{Call, Calling, Desk, MatchCall, call, fire_at, hooks};
 
 /// Whether a hook, a guard and a watch with this matcher run on the call. All three agree, with each other and with
 /// what `explain` says.
@@ -173,7 +173,7 @@ async fn metadata_and_arguments_are_tested_for_being_there_being_equal_and_readi
 
 #[tokio::test]
 async fn matchers_combine_by_all_any_and_not() {
-    let (yes, no) = (Matcher::Tool("t".into()), Matcher::Command("x".into()));
+    let (yes, no) = (Matcher::attribute("tool", "t"), Matcher::attribute("command", "x"));
     let cases = [
         (Calling.matching(Matcher::All(vec![])), true),
         (Calling.matching(Matcher::Any(vec![])), false),
@@ -198,7 +198,7 @@ fn line(commands: &[&str], further: &[&str]) -> Call {
 }
 
 fn command(regex: &str) -> Matcher {
-    Matcher::Command(regex.into())
+    Matcher::attribute("command", regex)
 }
 
 #[tokio::test]
@@ -236,8 +236,8 @@ async fn an_exception_for_one_command_does_not_excuse_the_others() {
 
 #[tokio::test]
 async fn an_exception_for_one_path_does_not_excuse_the_others() {
-    let outside_docs = Matcher::Path("docs/**".into()).negated();
-    let locks = Matcher::Path("*.lock".into()).and(Matcher::Path("vendor/**".into()).negated());
+    let outside_docs = Matcher::attribute("path", "docs/**").negated();
+    let locks = Matcher::attribute("path", "*.lock").and(Matcher::attribute("path", "vendor/**").negated());
     let cases: [(&Matcher, &[&str], bool); 7] = [
         (&outside_docs, &["docs/a", "/repo/docs/a"], false),
         (&outside_docs, &["docs/a", "/repo/docs/a", "src/b", "/repo/src/b"], true),
@@ -273,7 +273,7 @@ async fn a_matcher_for_every_command_and_path_is_not_satisfied_by_one() {
             "{matcher:?} {commands:?}"
         );
     }
-    let docs = Matcher::Path("docs/**".into()).for_every();
+    let docs = Matcher::attribute("path", "docs/**").for_every();
     for (paths, expected) in [(vec!["docs/a", "/r/docs/a"], true), (vec!["docs/a", "/r/docs/a", "b", "/r/b"], false)] {
         let call = Call { paths: paths.iter().map(|path| (*path).to_owned()).collect(), ..call("edit_file") };
         assert_eq!(holds(&docs, &call, &Desk::default()).await, expected, "{paths:?}");

@@ -4,7 +4,7 @@ use vertebra_hooks::{
     AroundOptions, AroundRegistration, Attach, HookInfo, HookOptions, HookSet, Registration, proceed,
 };
 
-use crate::world::{Calling, Desk, Doing, Seen, call, fire, hooks};
+use crate::world::{Calling, Desk, Doing, MatchCall, Seen, call, fire, hooks};
 
 /// A hook by name, priority, and what it has to run before and after.
 struct Wish {
@@ -127,7 +127,7 @@ async fn hooks_installed_later_may_name_those_already_there() {
 
 #[test]
 fn explain_shows_all_hooks_in_the_order_they_run_and_which_of_them_match() {
-    use vertebra_hooks::{Match, MatchCall};
+    use vertebra_hooks::Match;
     let mut set = HookSet::new();
     set.watch(Calling.tool("rm").named("watch"), async |_| Ok(()));
     set.guard(Calling.when(|call| call.tool.len() == 2).named("short"), async |_| proceed());

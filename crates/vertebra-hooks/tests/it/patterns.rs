@@ -9,19 +9,19 @@ use crate::world::{Call, Calling, Desk, fire_at, hooks};
 fn matcher() -> impl Strategy<Value = Matcher> {
     let name = prop::sample::select(vec!["a", "b", "ab", "abc", "A", "x"]);
     let leaf = prop_oneof![
-        4 => name.clone().prop_map(|name| Matcher::Tool(name.into())),
-        2 => (name.clone(), name.clone()).prop_map(|(a, b)| Matcher::Tool(format!("{a}|{b}"))),
-        2 => name.clone().prop_map(|name| Matcher::Tool(format!("{name}*"))),
-        1 => Just(Matcher::Tool("*".into())),
-        2 => name.clone().prop_map(|name| Matcher::Tool(format!("/{name}.?/"))),
-        2 => name.clone().prop_map(|name| Matcher::Command(format!("^{name}"))),
-        2 => name.clone().prop_map(|name| Matcher::Path(format!("*.{name}"))),
-        2 => name.clone().prop_map(|name| Matcher::Session(name.into())),
-        1 => name.clone().prop_map(|name| Matcher::Agent(name.into())),
-        1 => name.clone().prop_map(|name| Matcher::Step(name.into())),
+        4 => name.clone().prop_map(|name| Matcher::attribute("tool", name)),
+        2 => (name.clone(), name.clone()).prop_map(|(a, b)| Matcher::attribute("tool", format!("{a}|{b}"))),
+        2 => name.clone().prop_map(|name| Matcher::attribute("tool", format!("{name}*"))),
+        1 => Just(Matcher::attribute("tool", "*")),
+        2 => name.clone().prop_map(|name| Matcher::attribute("tool", format!("/{name}.?/"))),
+        2 => name.clone().prop_map(|name| Matcher::attribute("command", format!("^{name}"))),
+        2 => name.clone().prop_map(|name| Matcher::attribute("path", format!("*.{name}"))),
+        2 => name.clone().prop_map(|name| Matcher::attribute("session", name)),
+        1 => name.clone().prop_map(|name| Matcher::attribute("agent", name)),
+        1 => name.clone().prop_map(|name| Matcher::attribute("step", name)),
         1 => name.clone().prop_map(|name| Matcher::Metadata { key: name.into(), is: Test::Exists }),
         1 => (name.clone(), name).prop_map(|(key, value)| {
-            Matcher::Args { at: format!("/{key}"), is: Test::Equals(value.into()) }
+            Matcher::inside("args", format!("/{key}"), Test::Equals(value.into()))
         }),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
@@ -60,21 +60,25 @@ fn event() -> impl Strategy<Value = (Call, Desk)> {
 /// What the matcher means, for the patterns made above.
 fn means(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
     let same = |told: &Option<String>, name: &str| told.as_deref().is_some_and(|told| told.eq_ignore_ascii_case(name));
+    let text = |pattern: &str| pattern[1..].to_owned();
     match matcher {
-        Matcher::Tool(pattern) => std::iter::once(&*call.tool)
-            .chain(call.aliases.iter().map(|alias| &**alias))
-            .any(|tool| names(pattern, tool)),
-        Matcher::Command(regex) => call.command.as_ref().is_some_and(|command| command.starts_with(&regex[1..])),
-        Matcher::Path(glob) => call.paths.iter().any(|path| path.ends_with(&glob[1..])),
-        Matcher::Session(id) => call.session.as_ref() == Some(id),
-        Matcher::Agent(name) => same(&call.agent, name),
-        Matcher::Step(kind) => same(&call.step, kind),
+        Matcher::Attribute { key, pattern } => match &**key {
+            "tool" => std::iter::once(&*call.tool)
+                .chain(call.aliases.iter().map(|alias| &**alias))
+                .any(|tool| names(pattern, tool)),
+            "command" => call.command.as_ref().is_some_and(|command| command.starts_with(&text(pattern))),
+            "path" => call.paths.iter().any(|path| path.ends_with(&text(pattern))),
+            "session" => call.session.as_ref() == Some(pattern),
+            "agent" => same(&call.agent, pattern),
+            "step" => same(&call.step, pattern),
+            other => unreachable!("`{other}` is not made above"),
+        },
         Matcher::Metadata { key, .. } => desk.metadata.contains_key(key),
-        Matcher::Args { at, is: Test::Equals(value) } => call.args.get(&at[1..]) == Some(value),
+        Matcher::Inside { at, is: Test::Equals(value), .. } => call.args.get(&at[1..]) == Some(value),
         Matcher::All(inner) => inner.iter().all(|one| means(one, call, desk)),
         Matcher::Any(inner) => inner.iter().any(|one| means(one, call, desk)),
         Matcher::Not(inner) => !means(inner, call, desk),
-        Matcher::Args { .. } | Matcher::Every(_) => unreachable!("not made above"),
+        Matcher::Inside { .. } | Matcher::Every(_) => unreachable!("not made above"),
     }
 }
 
@@ -113,8 +117,30 @@ proptest! {
     }
 
     #[test]
-    fn a_matcher_survives_the_wire(matcher in matcher()) {
+    fn a_matcher_reads_back_as_it_was_written(matcher in matcher()) {
         let json: Value = serde_json::to_value(&matcher).expect("a matcher serialises");
         prop_assert_eq!(serde_json::from_value::<Matcher>(json).expect("and comes back"), matcher);
     }
+}
+
+#[test]
+fn a_matcher_is_an_object_with_one_field() {
+    let matchers = [
+        (Matcher::attribute("tool", "bash"), json!({ "tool": "bash" })),
+        (Matcher::inside("args", "/force", Test::Exists), json!({ "args": { "at": "/force", "is": "exists" } })),
+        (
+            Matcher::Metadata { key: "mode".into(), is: Test::Equals("dry".into()) },
+            json!({ "metadata": { "key": "mode", "is": { "equals": "dry" } } }),
+        ),
+        (
+            Matcher::All(vec![Matcher::attribute("path", "*.rs"), Matcher::Any(vec![]).negated()]),
+            json!({ "all": [{ "path": "*.rs" }, { "not": { "any": [] } }] }),
+        ),
+    ];
+    for (matcher, written) in matchers {
+        assert_eq!(serde_json::to_value(&matcher).expect("a matcher serialises"), written);
+        assert_eq!(serde_json::from_value::<Matcher>(written).expect("and reads back"), matcher);
+    }
+    let error = serde_json::from_value::<Matcher>(json!({ "tool": "bash", "path": "a" })).expect_err("two fields");
+    assert_eq!(error.to_string(), "a matcher has one field; put `path` into another, and both into `all`");
 }

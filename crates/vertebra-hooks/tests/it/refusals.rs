@@ -1,11 +1,10 @@
 //! What cannot be registered, and what the error says.
 
 use vertebra_hooks::{
-    AroundOptions, Attach, HookInfo, HookOptions, HookSet, Hooks, Match, MatchCall, Matcher, RegisterError, Test,
-    proceed,
+    AroundOptions, Attach, HookInfo, HookOptions, HookSet, Hooks, Match, Matcher, RegisterError, Test, proceed,
 };
 
-use crate::world::{Calling, Doing, Noticing};
+use crate::world::{Calling, Doing, MatchCall, Noticing};
 
 #[track_caller]
 fn refused(set: HookSet, expected: &str) -> RegisterError {
@@ -141,15 +140,15 @@ fn hooks_without_a_name_are_named_by_their_place_and_never_collide() {
 #[test]
 fn an_invalid_pattern_is_an_error_that_names_hook_field_and_pattern() {
     let cases = [
-        (Matcher::Tool("/(/".into()), "tool", "("),
-        (Matcher::Tool("/a)(b/".into()), "tool", "a)(b"),
-        (Matcher::Tool("ok|read_[".into()), "tool", "read_["),
-        (Matcher::Command("rm (".into()), "command", "rm ("),
-        (Matcher::Path("src/[".into()), "path", "src/["),
-        (Matcher::Path("{a,b".into()), "path", "{a,b"),
+        (Matcher::attribute("tool", "/(/"), "tool", "("),
+        (Matcher::attribute("tool", "/a)(b/"), "tool", "a)(b"),
+        (Matcher::attribute("tool", "ok|read_["), "tool", "read_["),
+        (Matcher::attribute("command", "rm ("), "command", "rm ("),
+        (Matcher::attribute("path", "src/["), "path", "src/["),
+        (Matcher::attribute("path", "{a,b"), "path", "{a,b"),
         (Matcher::Metadata { key: "k".into(), is: Test::Matches("*".into()) }, "metadata", "*"),
-        (Matcher::Args { at: "/a".into(), is: Test::Matches("(?z)".into()) }, "args", "(?z)"),
-        (Matcher::Any(vec![Matcher::All(vec![Matcher::Command("[".into()).negated()])]), "command", "["),
+        (Matcher::inside("args", "/a", Test::Matches("(?z)".into())), "args", "(?z)"),
+        (Matcher::Any(vec![Matcher::All(vec![Matcher::attribute("command", "[").negated()])]), "command", "["),
     ];
     for (matcher, field, pattern) in cases {
         let mut set = named(&["fine"]);
@@ -167,4 +166,45 @@ fn the_error_for_an_invalid_pattern_reads_as_a_sentence() {
     let mut set = HookSet::new();
     set.guard(Calling.tool("read_[").named("g"), async |_| proceed());
     refused(set, "`g` has an invalid tool pattern `read_[`: unclosed character class; missing ']'");
+}
+
+#[test]
+fn a_matcher_on_an_attribute_that_the_point_lacks_is_an_error_that_says_what_it_has() {
+    let cases = [
+        ("comand", "`h` matches `comand`, but Calling has no attribute `comand`: did you mean `command`?"),
+        (
+            "weather",
+            "`h` matches `weather`, but Calling has no attribute `weather`: it has `tool`, `path`, `command`, `args`, \
+             `session`, `agent`, `step`",
+        ),
+    ];
+    for (key, error) in cases {
+        for matcher in [Matcher::attribute(key, "x"), Matcher::inside(key, "/x", Test::Exists).negated()] {
+            let mut set = HookSet::new();
+            set.on(Calling.matching(matcher).named("h"), async |_| proceed());
+            refused(set, error);
+        }
+    }
+    let mut set = HookSet::new();
+    set.on(Noticing.matching(Matcher::attribute("tool", "x")).named("h"), async |_| proceed());
+    refused(set, "`h` matches `tool`, but Noticing has no attribute `tool`: it has none");
+}
+
+#[test]
+fn a_test_that_does_not_fit_the_kind_of_an_attribute_is_an_error() {
+    let cases = [
+        (
+            Matcher::attribute("args", "x"),
+            "`h` has an invalid args pattern `x`: it is JSON; test a place inside it with a JSON pointer",
+        ),
+        (
+            Matcher::inside("tool", "/x", Test::Exists),
+            "`h` has an invalid tool pattern `/x`: it is text and has no places inside; give a pattern",
+        ),
+    ];
+    for (matcher, error) in cases {
+        let mut set = HookSet::new();
+        set.on(Calling.matching(matcher).named("h"), async |_| proceed());
+        refused(set, error);
+    }
 }

@@ -8,11 +8,10 @@ use std::sync::{
 use serde_json::Value;
 use tokio::sync::{Barrier, Notify};
 use vertebra_hooks::{
-    Answer, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, MatchCall, Seen as Looked, Watch, allow, deny,
-    proceed,
+    Answer, Attach, Cx, Guard, Hook, HookError, HookOptions, HookSet, Seen as Looked, Watch, allow, deny, proceed,
 };
 
-use crate::world::{Calling, Line, Noticing, Seen, call, check, fire, hooks, story};
+use crate::world::{Calling, Line, MatchCall, Noticing, Seen, call, check, fire, hooks, story};
 
 #[tokio::test]
 async fn hooks_run_one_after_another_and_each_sees_what_the_one_before_left() {

@@ -1,9 +1,9 @@
 //! Hooks that only stand beside, and what hooks tell of their work.
 
 use serde_json::json;
-use vertebra_hooks::{Attach, HookError, HookOptions, HookSet, MatchCall, deny, proceed};
+use vertebra_hooks::{Attach, HookError, HookOptions, HookSet, deny, proceed};
 
-use crate::world::{Calling, call, fire, hooks};
+use crate::world::{Calling, MatchCall, call, fire, hooks};
 
 #[tokio::test]
 async fn what_a_shadow_would_have_done_is_in_the_record_and_nothing_came_of_it() {

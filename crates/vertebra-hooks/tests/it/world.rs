@@ -1,6 +1,7 @@
 //! A little world to hang hooks into: a call that can be refused, an end that can be put off, a notice nobody decides.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, Mutex},
 };
@@ -8,8 +9,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vertebra_hooks::{
-    Bare, CarriesCall, Change, Event, Frame, HookSet, Hooks, Notes, Operation, Outcome, Point, Ran, Record, Retries,
-    Skipped, State, Trace, verdict,
+    Attribute, AttributeValue, Bare, Change, Commands, Event, Frame, HookSet, Hooks, Match, Matcher, Notes, Operation,
+    Outcome, PatternKind, Point, Ran, Record, Registration, Retries, Skipped, State, Test, Trace, verdict,
 };
 
 /// Somebody is about to call a tool.
@@ -29,48 +30,57 @@ pub(crate) struct Call {
 }
 
 impl Event for Call {
-    fn tool(&self) -> Option<&str> {
-        Some(&self.tool)
-    }
-
-    fn aliases(&self) -> &[Arc<str>] {
-        &self.aliases
-    }
-
-    fn command(&self) -> Option<&str> {
-        self.command.as_deref()
-    }
-
-    fn commands(&self) -> Vec<String> {
-        self.commands.clone()
-    }
-
-    fn further_commands(&self) -> Vec<String> {
-        self.further.clone()
-    }
-
-    fn paths(&self) -> Vec<String> {
-        self.paths.clone()
-    }
-
-    fn arguments(&self) -> Option<Value> {
-        Some(self.args.clone())
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
-    }
-
-    fn step(&self) -> Option<&str> {
-        self.step.as_deref()
+    fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+        match key {
+            "tool" => Some(AttributeValue::Names(&self.tool, &self.aliases)),
+            "command" => Some(AttributeValue::Commands(Box::new(Commands {
+                line: self.command.as_deref().map(Cow::Borrowed),
+                simple: texts(&self.commands),
+                further: texts(&self.further),
+            }))),
+            "path" => Some(AttributeValue::Texts(texts(&self.paths))),
+            "args" => Some(AttributeValue::Json(Cow::Borrowed(&self.args))),
+            "session" => self.session.as_deref().map(AttributeValue::Text),
+            "agent" => self.agent.as_deref().map(AttributeValue::Text),
+            "step" => self.step.as_deref().map(AttributeValue::Text),
+            _ => None,
+        }
     }
 }
 
-impl CarriesCall for Call {}
+fn texts(texts: &[String]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| Cow::Borrowed(&**text)).collect()
+}
+
+/// The attributes of calls: one of each kind, and more.
+pub(crate) const CALL: &[Attribute] = &[
+    Attribute { key: "tool", kind: PatternKind::Name },
+    Attribute { key: "path", kind: PatternKind::Glob },
+    Attribute { key: "command", kind: PatternKind::Regex },
+    Attribute { key: "args", kind: PatternKind::Json },
+    Attribute { key: "session", kind: PatternKind::Exact },
+    Attribute { key: "agent", kind: PatternKind::Word },
+    Attribute { key: "step", kind: PatternKind::Word },
+];
+
+macro_rules! match_call {
+    ($($attribute:ident),*) => {
+        /// Matchers on the attributes of calls.
+        pub(crate) trait MatchCall: Match {
+            $(fn $attribute(self, pattern: impl Into<String>) -> Registration<Self::Point, Self::Roles> {
+                self.matching(Matcher::attribute(stringify!($attribute), pattern))
+            })*
+
+            fn arg(self, pointer: impl Into<String>, is: Test) -> Registration<Self::Point, Self::Roles> {
+                self.matching(Matcher::inside("args", pointer, is))
+            }
+        }
+
+        impl<S: Match> MatchCall for S {}
+    };
+}
+
+match_call!(tool, path, command, session, agent, step);
 
 pub(crate) fn call(tool: &str) -> Call {
     Call { tool: tool.to_owned(), ..Call::default() }
@@ -136,6 +146,7 @@ impl Point for Calling {
     type Event = Call;
     type State = Desk;
     type Verdict = CallVerdict;
+    const ATTRIBUTES: &'static [Attribute] = CALL;
 }
 
 /// A line of text that somebody reads.

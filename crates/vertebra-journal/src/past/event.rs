@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vertebra::{
-    AfterInference, AfterStep, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Event as _,
-    Point, PromptSubmit, Record, ShouldContinue, ToolUseFailed,
+    AfterInference, AfterStep, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Point,
+    PromptSubmit, Record, ShouldContinue, ToolCall, ToolUseFailed,
     events::{
         Continuing, InferenceAsked, Inferred, PromptSubmitted, StepEnded, StepStarted, ToolAsked, ToolFailed, ToolUsed,
     },
@@ -49,13 +49,6 @@ macro_rules! events {
                     $(Self::$point(event) => &mut event.at,)*
                 }
             }
-
-            /// The tool it is about.
-            pub fn tool(&self) -> Option<&str> {
-                match self {
-                    $(Self::$point(event) => event.tool(),)*
-                }
-            }
         }
     };
 }
@@ -82,12 +75,17 @@ events! {
 }
 
 impl Event {
-    /// The call it is about.
+    /// The identifier of the call it is about.
     pub fn call_id(&self) -> Option<&Arc<str>> {
+        self.call().map(|call| &call.id)
+    }
+
+    /// The call it is about.
+    pub fn call(&self) -> Option<&ToolCall> {
         match self {
-            Self::BeforeToolUse(event) => Some(&event.call.id),
-            Self::ToolUseFailed(event) => Some(&event.call.id),
-            Self::AfterToolUse(event) => Some(&event.call.id),
+            Self::BeforeToolUse(event) => Some(&event.call),
+            Self::ToolUseFailed(event) => Some(&event.call),
+            Self::AfterToolUse(event) => Some(&event.call),
             Self::PromptSubmit(_)
             | Self::BeforeStep(_)
             | Self::BeforeInference(_)

@@ -49,7 +49,7 @@ use std::{
 };
 
 use vertebra::{
-    AfterToolUse, Attach as _, Capability, HookOptions as _, Kit, MatchCall as _, SessionEnd, SessionStart,
+    AfterToolUse, Attach as _, Capability, HookOptions as _, Kit, MatchAttribute as _, SessionEnd, SessionStart,
 };
 
 use background::{Background, BackgroundTool};

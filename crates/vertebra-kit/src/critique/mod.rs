@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use vertebra::{
     Answer, Attach, Capability, ContinueCx, ExecutionStart, FailurePolicy, Hook, HookError, HookOptions, Kit, Lasting,
-    Match, Reach, ShouldContinue, StepKind, go_on, proceed, stop,
+    MatchAttribute, Reach, ShouldContinue, StepKind, go_on, proceed, stop,
 };
 
 use crate::structured::{InHook, Schema, ask, is_finishing, own_request};

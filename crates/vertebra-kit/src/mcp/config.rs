@@ -24,7 +24,7 @@ pub struct ServerConfig {
     /// How it is reached.
     pub transport: Transport,
     /// If there are any, only tools that one of these patterns holds for; in the server's own names. See
-    /// [`Matcher::Tool`].
+    /// [`MatchAttribute::tool`](vertebra::MatchAttribute::tool).
     pub allow_tools: Vec<String>,
     /// Never the tools that one of these patterns holds for.
     pub deny_tools: Vec<String>,

@@ -11,7 +11,7 @@ use crate::own::has_tool;
 pub(super) fn attach(kit: &mut Kit, catalogue: &Arc<str>, registry: ToolRegistry) {
     let ToolRegistry { max_active, always } = registry.always(&**catalogue);
     // Compiled with the other matchers, so that a pattern that is none, or that no tool satisfies, is reported.
-    let shown = Matcher::Any(always.iter().cloned().map(Matcher::Tool).collect());
+    let shown = Matcher::Any(always.iter().map(|pattern| Matcher::attribute("tool", pattern)).collect());
 
     let own = catalogue.clone();
     kit.on(AfterToolUse.tool(&**catalogue).named("registry/found"), async move |cx| {

@@ -30,7 +30,7 @@ pub const ACTIVE: &str = "registry/active";
 pub struct ToolRegistry {
     /// How many tools are offered besides those that always are.
     pub max_active: usize,
-    /// The names, or patterns of names, of the tools that are always offered: see [`Matcher::Tool`].
+    /// The names, or patterns of names, of the tools that are always offered: see [`MatchAttribute::tool`](vertebra::MatchAttribute::tool).
     pub always: Vec<String>,
 }
 

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::{
-    Agent, Answer, Attach, BeforeInference, ContinueCx, HookOptions, HookSet, Hooks, Kind, Lasting, Match, Prompt,
-    Purpose, RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind, StopReason, go_on,
-    proceed, stop,
+    Agent, Answer, Attach, BeforeInference, ContinueCx, HookOptions, HookSet, Hooks, Kind, Lasting, Match,
+    MatchAttribute, Prompt, Purpose, RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind,
+    StopReason, go_on, proceed, stop,
 };
 
 use super::{Schema, SchemaError};

@@ -17,7 +17,7 @@ pub(crate) use extract::is_finishing;
 pub use extract::{Extract, ExtractError, Extracted, Extraction};
 pub use maybe::Maybe;
 pub use schema::{RESPONSE_SCHEMA, Schema, SchemaError};
-use vertebra::{AfterToolUse, Attach, Capability, HookOptions, Kit, Match, MatchCall, ToolStatus, proceed};
+use vertebra::{AfterToolUse, Attach, Capability, HookOptions, Kit, Match, MatchAttribute, ToolStatus, proceed};
 
 use crate::metadata::MetadataTools;
 use tool::{ExtractTool, TOOL};

@@ -5,7 +5,7 @@ mod command;
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::{Event, events::ToolAsked};
+use vertebra::events::ToolAsked;
 
 use crate::{
     front_matter::Words,
@@ -141,7 +141,7 @@ impl<'a> Subjects<'a> {
             let folder = Some(&*call.at.run.working_directory);
             return Self { all: call.paths().collect(), redirected: false, folder };
         }
-        let mut all = call.commands();
+        let mut all = call.simple_commands();
         if all.is_empty() {
             all.extend(call.command().map(str::to_owned));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tonic::{Code, Streaming};
-use vertebra::{AgentBuilder, Attach as _, HookOptions as _, MatchCall as _};
+use vertebra::{AgentBuilder, Attach as _, HookOptions as _, MatchAttribute as _};
 use vertebra_server::proto::{
     AnswerApprovalRequest, Approval, ApprovalEvent, CloseSessionRequest, ListApprovalsRequest, PromptRequest,
     ReadRecordsRequest, answer_approval_request::Decision, approval_event::Event,

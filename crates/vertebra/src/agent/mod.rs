@@ -136,9 +136,9 @@ impl Agent {
             .collect();
         let hooks = self.hooks.list();
         let unmatched = hooks.iter().flat_map(|hook| {
-            let patterns = hook.matcher.iter().flat_map(|matcher| matcher.tool_patterns());
+            let patterns = hook.matcher.iter().flat_map(|matcher| matcher.patterns_for("tool"));
             patterns
-                .filter(|pattern| vertebra_hooks::Matcher::tool_pattern_holds(pattern, &names) == Some(false))
+                .filter(|pattern| vertebra_hooks::Matcher::name_pattern_holds(pattern, &names) == Some(false))
                 .map(|pattern| format!("hook `{}` matches tool `{pattern}`, but no tool has that name", hook.name))
         });
         unmatched.collect()

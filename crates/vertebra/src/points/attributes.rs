@@ -1,15 +1,16 @@
-//! What matchers may ask of each event, and what its changes are.
+//! The attributes of events, which matchers test, and what the changes of an event are.
 
 use std::{
+    borrow::Cow,
     ops::{Deref, DerefMut},
     sync::Arc,
 };
 
 use serde_json::Value;
-use vertebra_hooks::{CarriesCall, Change, Event};
+use vertebra_hooks::{Attribute, AttributeValue, Change, Event, PatternKind};
 
 use crate::{
-    At, Request, Response,
+    At, Request, Response, ToolCall,
     conversation::state::message_changes,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
@@ -18,12 +19,83 @@ use crate::{
     },
 };
 
+macro_rules! attributes {
+    ($($(#[$doc:meta])* $attribute:ident: $kind:ident;)*) => {
+        /// The attributes of an agent's events: types that are named like them, so that the compiler knows which points have
+        /// which. See [`HasAttribute`](crate::HasAttribute).
+        #[expect(non_camel_case_types, reason = "the compiler's messages name an attribute as matchers do")]
+        pub mod attribute {
+            use super::{Attribute, PatternKind};
+
+            $(
+                $(#[$doc])*
+                pub enum $attribute {}
+
+                impl $attribute {
+                    /// The attribute as data.
+                    pub const ATTRIBUTE: Attribute =
+                        Attribute { key: stringify!($attribute), kind: PatternKind::$kind };
+                }
+            )*
+        }
+
+        /// All attributes of an agent's events. Each point has some of them.
+        pub const ATTRIBUTES: &[Attribute] = &[$(attribute::$attribute::ATTRIBUTE),*];
+    };
+}
+
+attributes! {
+    /// The tool of a call: its name and its aliases.
+    tool: Name;
+    /// Every path among the arguments of a call, absolute and relative to the working directory.
+    path: Glob;
+    /// The command line of a call, each simple command inside it, and further commands that it may run.
+    command: Regex;
+    /// The arguments of a call.
+    args: Json;
+    /// The session.
+    session: Exact;
+    /// The name of the agent.
+    agent: Word;
+    /// What a step did: `tool_execution`, `final_response` or `no_response`.
+    step: Word;
+}
+
+/// The attributes that every event of a run has.
+fn of_run<'e>(at: &'e At, key: &str) -> Option<AttributeValue<'e>> {
+    match key {
+        "session" => Some(AttributeValue::Text(&at.run.session_id)),
+        "agent" => Some(AttributeValue::Text(&at.run.agent)),
+        _ => None,
+    }
+}
+
+/// The attributes of a call.
+fn of_call<'e>(call: &'e ToolCall, at: &'e At, key: &str) -> Option<AttributeValue<'e>> {
+    match key {
+        "tool" => Some(AttributeValue::Names(&call.tool, &call.aliases)),
+        "path" => {
+            let paths = call.path_texts(&at.run.working_directory);
+            Some(AttributeValue::Texts(paths.into_iter().map(Cow::Owned).collect()))
+        }
+        "command" => Some(AttributeValue::Commands(Box::new(call.commands()))),
+        "args" => Some(AttributeValue::Json(Cow::Owned(call.args.to_value()))),
+        _ => of_run(at, key),
+    }
+}
+
 /// An event of a run: it knows who, where and when.
 pub(crate) trait Located: Event {
     fn at(&self) -> &At;
 
     /// The call it is about.
-    fn call_id(&self) -> Option<&Arc<str>>;
+    fn call(&self) -> Option<&ToolCall> {
+        None
+    }
+
+    fn call_id(&self) -> Option<&Arc<str>> {
+        self.call().map(|call| &call.id)
+    }
 
     /// What of it a journal keeps when hooks have changed it.
     fn left(&self) -> Option<Value> {
@@ -44,9 +116,9 @@ macro_rules! located {
                 &self.at
             }
 
-            fn call_id(&self) -> Option<&Arc<str>> {
-                None$(.or(Some(&self.$call.id)))?
-            }
+            $(fn call(&self) -> Option<&ToolCall> {
+                Some(&self.$call)
+            })?
         }
     )*};
 }
@@ -78,10 +150,6 @@ impl Located for InferenceAsked {
         &self.at
     }
 
-    fn call_id(&self) -> Option<&Arc<str>> {
-        None
-    }
-
     fn left(&self) -> Option<Value> {
         None
     }
@@ -91,10 +159,6 @@ impl Located for InferenceAsked {
 impl Located for Inferred {
     fn at(&self) -> &At {
         &self.at
-    }
-
-    fn call_id(&self) -> Option<&Arc<str>> {
-        None
     }
 
     fn left(&self) -> Option<Value> {
@@ -107,34 +171,31 @@ impl Located for Inferred {
     }
 }
 
-macro_rules! facts {
-    ($($event:ty $(: $fact:ident $body:expr)?;)*) => {$(
+macro_rules! run_events {
+    ($($event:ty $(: $key:literal $value:expr)?;)*) => {$(
         impl Event for $event {
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
+            fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+                match key {
+                    $($key => {
+                        let value: fn(&Self) -> &str = $value;
+                        Some(AttributeValue::Text(value(self)))
+                    })?
+                    _ => of_run(&self.at, key),
+                }
             }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
-            }
-
-            $(fn $fact(&self) -> Option<&str> {
-                let fact: fn(&Self) -> Option<&str> = $body;
-                fact(self)
-            })?
         }
     )*};
 }
 
-facts! {
+run_events! {
     SessionStarted;
     SessionEnded;
     PromptSubmitted;
     ExecutionStarted;
     ExecutionEnded;
     StepStarted;
-    StepEnded: step |event| Some(event.kind.name());
-    Continuing: step |event| Some(event.kind.name());
+    StepEnded: "step" |event| event.kind.name();
+    Continuing: "step" |event| event.kind.name();
     Failed;
     SubagentStarted;
     SubagentStopped;
@@ -143,12 +204,8 @@ facts! {
 }
 
 impl Event for DeltaArrived {
-    fn session(&self) -> Option<&str> {
-        Some(&self.at.run.session_id)
-    }
-
-    fn agent(&self) -> Option<&str> {
-        Some(&self.at.run.agent)
+    fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+        of_run(&self.at, key)
     }
 
     /// Says what a piece became, not what it was: records go where the stream goes, and what a hook took out of the
@@ -159,35 +216,11 @@ impl Event for DeltaArrived {
     }
 }
 
-macro_rules! call_facts {
+macro_rules! call_events {
     ($($event:ty),*) => {$(
         impl Event for $event {
-            fn tool(&self) -> Option<&str> {
-                Some(&self.call.tool)
-            }
-
-            fn aliases(&self) -> &[Arc<str>] {
-                &self.call.aliases
-            }
-
-            fn command(&self) -> Option<&str> {
-                self.call.command()
-            }
-
-            fn commands(&self) -> Vec<String> {
-                self.call.simple_commands()
-            }
-
-            fn further_commands(&self) -> Vec<String> {
-                self.call.further_commands()
-            }
-
-            fn paths(&self) -> Vec<String> {
-                self.call.path_facts(&self.at.run.working_directory)
-            }
-
-            fn arguments(&self) -> Option<Value> {
-                Some(self.call.args.to_value())
+            fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+                of_call(&self.call, &self.at, key)
             }
 
             /// Most hooks change arguments and nothing else, and the rest of the event need not be written out for that.
@@ -200,17 +233,7 @@ macro_rules! call_facts {
                     vertebra_hooks::changes_between(self, after)
                 }
             }
-
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
-            }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
-            }
         }
-
-        impl CarriesCall for $event {}
 
         impl $event {
             /// Every path among the arguments, absolute and without `.` or `..`: see [`ToolCall::paths`](crate::ToolCall::paths).
@@ -221,17 +244,13 @@ macro_rules! call_facts {
     )*};
 }
 
-call_facts!(ToolAsked, PermissionAsked, ToolUsed, ToolFailed);
+call_events!(ToolAsked, PermissionAsked, ToolUsed, ToolFailed);
 
-macro_rules! inference_facts {
+macro_rules! inference_events {
     ($($event:ident { $changing:ident: $target:ty }),*) => {$(
         impl Event for $event {
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
-            }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
+            fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+                of_run(&self.at, key)
             }
 
             /// The conversation is compared by its shared structure: its length must not matter.
@@ -263,4 +282,4 @@ macro_rules! inference_facts {
     )*};
 }
 
-inference_facts!(InferenceAsked { request: Request }, Inferred { response: Response });
+inference_events!(InferenceAsked { request: Request }, Inferred { response: Response });

@@ -3,4 +3,7 @@
 pub(crate) mod attributes;
 pub mod events;
 pub(crate) mod head;
+pub(crate) mod info;
+pub(crate) mod matching;
+mod samples;
 pub(crate) mod table;

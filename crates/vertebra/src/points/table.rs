@@ -1,13 +1,23 @@
 //! The skeleton: every point of an agent's life, in the order of that life.
 
-use vertebra_hooks::{Cx, Operation, Point, PointCode, verdict};
+use serde_json::json;
+use vertebra_hooks::{
+    Attach as _, Attribute, Cx, Guard, HasAttribute, HookSet, Operation, Point, PointCode, Registration, Verdict as _,
+    narrow::Deciding, verdict,
+};
 
 use crate::{
-    AgentState, Interrupted, Response, RunReport, StepReport, ToolResult,
+    AgentState, Args, Interrupted, Limits, Response, RunReport, StepReport, ToolResult, Usage,
+    points::attributes::attribute,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
         Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
+    },
+    points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor},
+    points::samples::{
+        SYSTEM_PROMPT, blank_call, blank_request, blank_stop, call, finished, model, no_model, request, response,
+        usage, with,
     },
 };
 
@@ -61,17 +71,29 @@ verdict! {
 }
 
 macro_rules! points {
-    ($($(#[$doc:meta])* $point:ident($name:literal): $event:ty => $verdict:ty, $cx:ident;)*) => {
+    ($(
+        $point:ident: $event:ty => $verdict:ty, $cx:ident {
+            about: $about:literal,
+            aliases: [$($alias:literal),*],
+            attributes: [$($attribute:ident),*],
+            changes: $changes:ident $([$($field:literal),*])?,
+            context: $context:ident,
+            guards: $guards:ident,
+            blank: $blank:expr,
+            sample: $sample:expr,
+        }
+    )*) => {
         $(
-            $(#[$doc])*
+            #[doc = $about]
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
             pub struct $point;
 
             impl Point for $point {
-                const NAME: &'static str = $name;
+                const NAME: &'static str = stringify!($point);
                 type Event = $event;
                 type State = AgentState;
                 type Verdict = $verdict;
+                const ATTRIBUTES: &'static [Attribute] = &[$(attribute::$attribute::ATTRIBUTE),*];
 
                 // A plain function, so that the code of each point is compiled in this crate and nowhere else.
                 #[inline(never)]
@@ -80,58 +102,353 @@ macro_rules! points {
                 }
             }
 
+            $(impl HasAttribute<attribute::$attribute> for $point {})*
+
+            impl AgentPoint for $point {
+                const INFO: PointInfo = PointInfo {
+                    name: Self::NAME,
+                    about: $about,
+                    aliases: &[$($alias),*],
+                    attributes: Self::ATTRIBUTES,
+                    powers: <$verdict>::POWERS,
+                    guards: points!(@guards $guards),
+                    changes: Changeable::$changes $((&[$($field),*]))?,
+                    context: points!(@mode $context),
+                    blank: || $blank,
+                    sample: || $sample,
+                };
+
+                fn args_mut(event: &mut Self::Event) -> Option<&mut Args> {
+                    points!(@args $changes event)
+                }
+
+                fn add_context(event: &mut Self::Event, text: String) -> Option<String> {
+                    points!(@context $context event, text)
+                }
+
+                fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool {
+                    points!(@attach $guards set, site, guard)
+                }
+            }
+
             #[doc = concat!("What a hook at [`", stringify!($point), "`] is given.")]
             pub type $cx<'a> = Cx<'a, $point>;
         )*
 
+        /// All points, in the order of an agent's life.
+        pub const POINT_TABLE: &[PointInfo] = &[$($point::INFO),*];
+
         /// The names of all points, in the order of an agent's life.
-        pub const POINTS: &[&str] = &[$($name),*];
+        pub const POINTS: &[&str] = &[$($point::NAME),*];
+
+        /// Does something at the point of this name.
+        pub fn at_point<V: PointVisitor>(name: &str, visitor: V) -> Option<V::Out> {
+            match name {
+                $($point::NAME => Some(visitor.at($point)),)*
+                _ => None,
+            }
+        }
     };
+    (@guards yes) => { true };
+    (@guards no) => { false };
+    (@attach yes $set:ident, $site:ident, $guard:ident) => {{
+        $set.add_guard($site, $guard);
+        true
+    }};
+    (@attach no $set:ident, $site:ident, $guard:ident) => {{
+        let _ = ($set, $site, $guard);
+        false
+    }};
+    (@args Args $event:ident) => { Some($event.args_mut()) };
+    (@args $changes:ident $event:ident) => {{
+        let _ = $event;
+        None
+    }};
+    (@mode later) => { ContextMode::NextStep };
+    (@mode $context:ident) => { ContextMode::Event };
+    (@context prompt $event:ident, $text:ident) => {{
+        $event.add_context($text);
+        None
+    }};
+    (@context child $event:ident, $text:ident) => {{
+        $event.prompt.push_str("\n\n");
+        $event.prompt.push_str(&$text);
+        None
+    }};
+    (@context later $event:ident, $text:ident) => {{
+        let _ = $event;
+        Some($text)
+    }};
 }
 
 points! {
-    /// A session begins.
-    SessionStart("SessionStart"): SessionStarted => Noted, SessionStartCx;
-    /// A prompt has come in: rewrite it, add context, or refuse it.
-    PromptSubmit("PromptSubmit"): PromptSubmitted => Refusable, PromptCx;
-    /// A run begins.
-    ExecutionStart("ExecutionStart"): ExecutionStarted => Stoppable, ExecutionStartCx;
-    /// A step is about to begin.
-    BeforeStep("BeforeStep"): StepStarted => Stoppable, StepStartCx;
-    /// A model is about to be asked: change the request, answer in its place, wait, refuse.
-    BeforeInference("BeforeInference"): InferenceAsked => InferenceVerdict, InferenceCx;
-    /// A piece of the answer has come in: rewrite it, hold it back, end the stream.
-    InferenceDelta("InferenceDelta"): DeltaArrived => DeltaVerdict, DeltaCx;
-    /// A model has answered: change the answer, ask again.
-    AfterInference("AfterInference"): Inferred => RepeatVerdict, ResponseCx;
-    /// A tool is about to be used: change the arguments, allow, ask, refuse, answer in its place, wait.
-    BeforeToolUse("BeforeToolUse"): ToolAsked => ToolVerdict, ToolCx;
-    /// Somebody asked about a call: answer before a person has to.
-    PermissionRequest("PermissionRequest"): PermissionAsked => PermissionVerdict, PermissionCx;
-    /// A tool call has ended, done, failed or blocked; fires once for every call.
-    AfterToolUse("AfterToolUse"): ToolUsed => RepeatVerdict, ToolUsedCx;
-    /// A tool has failed: make it good, try again. [`AfterToolUse`] follows.
-    ToolUseFailed("ToolUseFailed"): ToolFailed => FailureVerdict, ToolFailedCx;
-    /// A step has ended.
-    AfterStep("AfterStep"): StepEnded => ContinueVerdict, StepEndCx;
-    /// The run is about to end or to go on.
-    ShouldContinue("ShouldContinue"): Continuing => ContinueVerdict, ContinueCx;
-    /// Something failed outside a tool.
-    OnError("OnError"): Failed => ErrorVerdict, ErrorCx;
-    /// The run has ended; fires once, whatever happened.
-    ExecutionEnd("ExecutionEnd"): ExecutionEnded => Noted, ExecutionEndCx;
-    /// The session ends; fires once, whatever happened.
-    SessionEnd("SessionEnd"): SessionEnded => Noted, SessionEndCx;
-    /// A child agent is about to begin.
-    SubagentStart("SubagentStart"): SubagentStarted => Refusable, SubagentStartCx;
-    /// A child agent has ended: change what the parent reads, or make it go on.
-    SubagentStop("SubagentStop"): SubagentStopped => SubagentVerdict, SubagentStopCx;
-    /// The conversation is about to be made shorter.
-    BeforeCompact("BeforeCompact"): Compacting => Refusable, CompactCx;
-    /// The conversation has been made shorter.
-    AfterCompact("AfterCompact"): Compacting => Noted, CompactedCx;
-    /// Something a person may want to know.
-    Notification("Notification"): Notified => Noted, NotificationCx;
+    SessionStart: SessionStarted => Noted, SessionStartCx {
+        about: "A session begins.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Fields ["system_prompt"],
+        context: later,
+        guards: no,
+        blank: json!({ "system_prompt": "", "model": no_model() }),
+        sample: json!({ "system_prompt": SYSTEM_PROMPT, "model": model(), "resumed": false }),
+    }
+
+    PromptSubmit: PromptSubmitted => Refusable, PromptCx {
+        about: "A prompt has come in: rewrite it, add context, or refuse it.",
+        aliases: ["UserPromptSubmit", "InputSubmitted"],
+        attributes: [session, agent],
+        changes: Fields ["prompt", "context"],
+        context: prompt,
+        guards: yes,
+        blank: json!({ "prompt": "" }),
+        sample: json!({
+            "prompt": "Release it.", "images": [{ "media_type": "image/png", "data": "iVBORw0KGgo=" }],
+            "context": ["The tests are run with `just test`."],
+        }),
+    }
+
+    ExecutionStart: ExecutionStarted => Stoppable, ExecutionStartCx {
+        about: "A run begins.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: json!({ "prompt": "", "limits": Limits::default() }),
+        sample: json!({ "prompt": "Release it." }),
+    }
+
+    BeforeStep: StepStarted => Stoppable, StepStartCx {
+        about: "A step is about to begin.",
+        aliases: ["StepStart"],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: json!({ "messages": 0, "usage": Usage::default() }),
+        sample: json!({ "messages": 2, "usage": usage() }),
+    }
+
+    BeforeInference: InferenceAsked => InferenceVerdict, InferenceCx {
+        about: "A model is about to be asked: change the request, answer in its place, wait, refuse.",
+        aliases: ["GenerateStart"],
+        attributes: [session, agent],
+        changes: Fields ["model", "system_prompt", "messages", "tools", "max_output_tokens", "temperature", "options"],
+        context: later,
+        guards: yes,
+        blank: with(blank_request(), json!({ "purpose": "step" })),
+        sample: with(request(), json!({ "purpose": "step" })),
+    }
+
+    InferenceDelta: DeltaArrived => DeltaVerdict, DeltaCx {
+        about: "A piece of the answer has come in: rewrite it, hold it back, end the stream.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Fields ["text"],
+        context: later,
+        guards: yes,
+        blank: json!({ "model": no_model(), "channel": "text", "text": "", "last": false }),
+        sample: json!({
+            "model": model(), "channel": "call", "call": { "index": 0, "tool": "bash" }, "text": "{\"command\":",
+            "follows": "a", "last": false,
+        }),
+    }
+
+    AfterInference: Inferred => RepeatVerdict, ResponseCx {
+        about: "A model has answered: change the answer, ask again.",
+        aliases: ["GenerateEnd"],
+        attributes: [session, agent],
+        changes: Fields ["response"],
+        context: later,
+        guards: yes,
+        blank: json!({
+            "purpose": "step", "duration_ms": 0, "request": blank_request(),
+            "response": { "text": "", "calls": [], "usage": Usage::default() },
+        }),
+        sample: json!({ "purpose": "step", "request": request(), "response": response(), "duration_ms": 2100 }),
+    }
+
+    BeforeToolUse: ToolAsked => ToolVerdict, ToolCx {
+        about: "A tool is about to be used: change the arguments, allow, ask, refuse, answer in its place, wait.",
+        aliases: ["PreToolUse"],
+        attributes: [tool, path, command, args, session, agent],
+        changes: Args,
+        context: later,
+        guards: yes,
+        blank: blank_call(),
+        sample: call(),
+    }
+
+    PermissionRequest: PermissionAsked => PermissionVerdict, PermissionCx {
+        about: "Somebody asked about a call: answer before a person has to.",
+        aliases: [],
+        attributes: [tool, path, command, args, session, agent],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: with(blank_call(), json!({ "reason": "", "asked_by": "" })),
+        sample: with(call(), json!({ "reason": "a push cannot be taken back", "asked_by": "careful-push" })),
+    }
+
+    AfterToolUse: ToolUsed => RepeatVerdict, ToolUsedCx {
+        about: "A tool call has ended, done, failed or blocked; fires once for every call.",
+        aliases: ["PostToolUse"],
+        attributes: [tool, path, command, args, session, agent],
+        changes: Fields ["result"],
+        context: later,
+        guards: yes,
+        blank: with(blank_call(), json!({ "result": ToolResult::done("") })),
+        sample: with(call(), json!({
+            "result": {
+                "status": "done", "success": true, "output": "ok", "exit_code": 0, "duration_ms": 40, "data": { "lines": 1 },
+            },
+            "blocked_by": "no-force-push",
+        })),
+    }
+
+    ToolUseFailed: ToolFailed => FailureVerdict, ToolFailedCx {
+        about: "A tool has failed: make it good, try again. `AfterToolUse` follows.",
+        aliases: ["PostToolUseFailure"],
+        attributes: [tool, path, command, args, session, agent],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: with(blank_call(), json!({ "error": "", "reached": true, "attempts": 1, "duration_ms": 0 })),
+        sample: with(call(), json!({
+            "error": "the remote hung up", "reached": true, "attempts": 1, "duration_ms": 40,
+        })),
+    }
+
+    AfterStep: StepEnded => ContinueVerdict, StepEndCx {
+        about: "A step has ended.",
+        aliases: ["StepEnd"],
+        attributes: [session, agent, step],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: json!({ "kind": "final_response", "text": "", "tools": [], "usage": Usage::default(), "duration_ms": 0 }),
+        sample: json!({
+            "kind": "tool_execution", "text": "I push it.", "tools": ["bash"], "usage": usage(), "duration_ms": 2300,
+        }),
+    }
+
+    ShouldContinue: Continuing => ContinueVerdict, ContinueCx {
+        about: "The run is about to end or to go on.",
+        aliases: ["Stop"],
+        attributes: [session, agent, step],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: json!({ "kind": "final_response", "text": "", "stops": [blank_stop()], "continuations": 0 }),
+        sample: json!({ "kind": "final_response", "text": "Done.", "stops": [finished()], "continuations": 0 }),
+    }
+
+    OnError: Failed => ErrorVerdict, ErrorCx {
+        about: "Something failed outside a tool.",
+        aliases: ["AgentFailed"],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: yes,
+        blank: json!({ "class": "internal", "message": "", "attempts": 1 }),
+        sample: json!({
+            "class": "model_busy", "message": "too many requests", "attempts": 2, "wait": { "secs": 2, "nanos": 0 },
+        }),
+    }
+
+    ExecutionEnd: ExecutionEnded => Noted, ExecutionEndCx {
+        about: "The run has ended; fires once, whatever happened.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: no,
+        blank: json!({
+            "status": "completed", "stop": blank_stop(), "text": "", "steps": 1, "usage": Usage::default(), "duration_ms": 0,
+        }),
+        sample: json!({
+            "status": "completed", "stop": finished(), "text": "Done.", "steps": 2, "usage": usage(), "duration_ms": 4200,
+        }),
+    }
+
+    SessionEnd: SessionEnded => Noted, SessionEndCx {
+        about: "The session ends; fires once, whatever happened.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: no,
+        blank: json!({
+            "usage": Usage::default(), "total_tokens": 0, "total_tool_calls": 0, "runs": 1, "steps": 1, "duration_ms": 0,
+        }),
+        sample: json!({
+            "usage": usage(), "total_tokens": 1280, "total_tool_calls": 1, "runs": 1, "steps": 2, "duration_ms": 60_000,
+        }),
+    }
+
+    SubagentStart: SubagentStarted => Refusable, SubagentStartCx {
+        about: "A child agent is about to begin.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Fields ["prompt", "limits"],
+        context: child,
+        guards: yes,
+        blank: json!({ "subagent": "", "prompt": "", "limits": Limits::default() }),
+        sample: json!({ "subagent": "reviewer", "prompt": "Review the change.", "metadata": {} }),
+    }
+
+    SubagentStop: SubagentStopped => SubagentVerdict, SubagentStopCx {
+        about: "A child agent has ended: change what the parent reads, or make it go on.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Fields ["text"],
+        context: later,
+        guards: no,
+        blank: json!({
+            "subagent": "", "status": "completed", "stop": blank_stop(), "text": "", "usage": Usage::default(), "steps": 1,
+        }),
+        sample: json!({
+            "subagent": "reviewer", "status": "completed", "stop": finished(), "text": "It is fine.", "usage": usage(),
+            "steps": 1,
+        }),
+    }
+
+    BeforeCompact: Compacting => Refusable, CompactCx {
+        about: "The conversation is about to be made shorter.",
+        aliases: ["PreCompact"],
+        attributes: [session, agent],
+        changes: Fields ["instructions"],
+        context: later,
+        guards: yes,
+        blank: json!({ "reason": "", "messages": 0, "tokens": 0 }),
+        sample: json!({
+            "reason": "the conversation is long", "messages": 40, "tokens": 30_000, "instructions": "Keep the decisions.",
+        }),
+    }
+
+    AfterCompact: Compacting => Noted, CompactedCx {
+        about: "The conversation has been made shorter.",
+        aliases: ["PostCompact"],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: no,
+        blank: json!({ "reason": "", "messages": 0, "tokens": 0 }),
+        sample: json!({
+            "reason": "the conversation is long", "messages": 40, "tokens": 30_000, "instructions": "Keep the decisions.",
+        }),
+    }
+
+    Notification: Notified => Noted, NotificationCx {
+        about: "Something a person may want to know.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Nothing,
+        context: later,
+        guards: no,
+        blank: json!({ "kind": "", "message": "" }),
+        sample: json!({ "kind": "waiting", "message": "A call waits for a yes.", "data": { "call_id": "call-1" } }),
+    }
 }
 
 macro_rules! operations {
@@ -158,63 +475,4 @@ operations! {
     Inference: InferenceAsked => crate::InferenceReport;
     /// A tool call, with its hooks and guards.
     ToolUse: ToolAsked => ToolResult;
-}
-
-/// Other names of points, as configuration and SDKs of other agents write them, and the points they mean.
-pub const POINT_ALIASES: &[(&str, &str)] = &[
-    ("PreToolUse", "BeforeToolUse"),
-    ("PostToolUse", "AfterToolUse"),
-    ("PostToolUseFailure", "ToolUseFailed"),
-    ("UserPromptSubmit", "PromptSubmit"),
-    ("InputSubmitted", "PromptSubmit"),
-    ("GenerateStart", "BeforeInference"),
-    ("GenerateEnd", "AfterInference"),
-    ("StepStart", "BeforeStep"),
-    ("StepEnd", "AfterStep"),
-    ("Stop", "ShouldContinue"),
-    ("AgentFailed", "OnError"),
-    ("PreCompact", "BeforeCompact"),
-    ("PostCompact", "AfterCompact"),
-];
-
-/// The name of a point, from its name or an alias in `PascalCase`, `camelCase`, `snake_case` or `kebab-case`.
-pub fn point_named(name: &str) -> Option<&'static str> {
-    if let Some(point) = POINTS.iter().find(|point| **point == name) {
-        return Some(point);
-    }
-    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
-    let known = POINTS.iter().find(|point| point.eq_ignore_ascii_case(&plain)).copied();
-    known
-        .or_else(|| POINT_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&plain)).map(|(_, point)| *point))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_of_a_point_is_understood() {
-        let cases = [
-            ("PreToolUse", "BeforeToolUse"),
-            ("pre_tool_use", "BeforeToolUse"),
-            ("preToolUse", "BeforeToolUse"),
-            ("before_tool_use", "BeforeToolUse"),
-            ("PostToolUseFailure", "ToolUseFailed"),
-            ("UserPromptSubmit", "PromptSubmit"),
-            ("InputSubmitted", "PromptSubmit"),
-            ("generate_start", "BeforeInference"),
-            ("GenerateEnd", "AfterInference"),
-            ("StepStart", "BeforeStep"),
-            ("stepEnd", "AfterStep"),
-            ("Stop", "ShouldContinue"),
-            ("AgentFailed", "OnError"),
-            ("PreCompact", "BeforeCompact"),
-            ("session-end", "SessionEnd"),
-        ];
-        for (name, point) in cases {
-            assert_eq!(point_named(name), Some(point), "{name}");
-        }
-        assert_eq!(point_named("BeforeToolUze"), None);
-        assert!(POINTS.iter().all(|point| point_named(point) == Some(point)));
-    }
 }

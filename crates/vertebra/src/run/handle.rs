@@ -420,9 +420,9 @@ impl Run {
 }
 
 /// What an event is about, in a few words: the tool and its command.
-fn subject(event: &impl vertebra_hooks::Event) -> String {
-    let words = [event.tool(), event.command()];
-    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+fn subject(event: &impl Located) -> String {
+    let words = event.call().map(|call| [Some(&*call.tool), call.command()]);
+    words.into_iter().flatten().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Something for the model to read, cut to what its context may take.

@@ -1,9 +1,10 @@
 //! A tool call: what a model asks for, what hooks see, what people are asked about.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vertebra_hooks::Commands;
 
 use crate::{
     Args, ToolName,
@@ -125,15 +126,16 @@ impl ToolCall {
         paths::in_args(&self.args).map(move |path| paths::absolute(&folder, path))
     }
 
-    pub(crate) fn path_facts(&self, working_directory: &str) -> Vec<String> {
-        let mut facts = Vec::new();
+    /// Every path among the arguments as matchers test it: absolute, and relative to the working directory.
+    pub(crate) fn path_texts(&self, working_directory: &str) -> Vec<String> {
+        let mut texts = Vec::new();
         let folder = self.folder.as_deref().unwrap_or(working_directory);
         for path in paths::in_args(&self.args) {
             let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(folder, path));
-            facts.extend(paths::relative(working_directory, &path).map(str::to_owned));
-            facts.push(path);
+            texts.extend(paths::relative(working_directory, &path).map(str::to_owned));
+            texts.push(path);
         }
-        facts
+        texts
     }
 
     /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
@@ -147,9 +149,12 @@ impl ToolCall {
         self.listed().commands
     }
 
-    /// More commands that the call may run: see [`shell::further_commands`].
-    pub fn further_commands(&self) -> Vec<String> {
-        shell::further_commands(self.command().unwrap_or_default(), &self.simple_commands())
+    /// The command line, its commands, and those that it may run besides: see [`shell::further_commands`].
+    pub(crate) fn commands(&self) -> Commands<'_> {
+        let simple = self.simple_commands();
+        let further = shell::further_commands(self.command().unwrap_or_default(), &simple);
+        let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();
+        Commands { line: self.command().map(Cow::Borrowed), simple: owned(simple), further: owned(further) }
     }
 
     /// A command of the call that cannot be known before it runs: see [`shell::hidden_command`].

@@ -44,7 +44,7 @@ def test_a_point_is_as_the_runtime_has_it(described: dict[str, Any]):
     assert ["proceed", "skip", *point.verdicts] == described["verdicts"]
     assert point.guards == described["guards"]
     assert (point.opens if isinstance(point.opens, str) else list(point.opens)) == described["changes"]
-    assert point.about == (described["about"] or "neither")
+    assert list(point.attributes) == described["attributes"]
 
 
 @pytest.mark.parametrize("described", DESCRIBED, ids=lambda described: described["name"])

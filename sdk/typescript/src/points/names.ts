@@ -1,23 +1,9 @@
 // Other names of points.
 
+import { ALIASES } from "./rows.js";
 import { POINTS, type PointName } from "./table.js";
 
-/** Names that other agents have for our points. */
-export const ALIASES = {
-  PreToolUse: "BeforeToolUse",
-  PostToolUse: "AfterToolUse",
-  PostToolUseFailure: "ToolUseFailed",
-  UserPromptSubmit: "PromptSubmit",
-  InputSubmitted: "PromptSubmit",
-  GenerateStart: "BeforeInference",
-  GenerateEnd: "AfterInference",
-  StepStart: "BeforeStep",
-  StepEnd: "AfterStep",
-  Stop: "ShouldContinue",
-  AgentFailed: "OnError",
-  PreCompact: "BeforeCompact",
-  PostCompact: "AfterCompact",
-} as const satisfies Record<string, PointName>;
+export { ALIASES };
 
 /** A point by its name, or by the name that other agents have for it. */
 export type AnyPointName = PointName | keyof typeof ALIASES;

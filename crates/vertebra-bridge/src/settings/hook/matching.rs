@@ -1,7 +1,7 @@
 //! `match`: when a hook runs.
 
 use serde_json::json;
-use vertebra::{BadPattern, Matcher, Test};
+use vertebra::{ATTRIBUTES, Attribute, BadMatcher, Matcher, PatternKind, Test};
 
 use super::{
     super::{
@@ -28,28 +28,34 @@ pub(super) fn of_hook(section: &mut Section<'_>, place: &Place) -> Result<Option
 }
 
 fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, SettingsError> {
-    for key in ["tool", "path", "command", "args"] {
-        if section.has(key) && !place.call {
-            let points = Place::all_that(|place| place.call);
-            return Err(section.wrong(
-                key,
-                format!("{} has no tool call, so `{key}` cannot be matched there; it can at {points}", place.point),
-            ));
-        }
-    }
-    if section.has("step") && !place.step {
-        let points = Place::all_that(|place| place.step);
-        return Err(section.wrong("step", format!("`step` cannot be matched at {}; it can at {points}", place.point)));
+    if let Some(lacking) = ATTRIBUTES.iter().find(|one| section.has(one.key) && !place.has(one.key)) {
+        let key = lacking.key;
+        let points = Place::all_that(|place| place.has(key));
+        return Err(
+            section.wrong(key, format!("{} has no attribute `{key}`; it can be matched at {points}", place.point))
+        );
     }
     let mut all = Vec::new();
     let tools = section.known_tools();
-    let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
-        let texts = section.one_or_more(key, such_as, |text| {
-            let matcher = parsed(make(text.to_owned()))?;
-            if let (Matcher::Tool(pattern), Some(tools)) = (&matcher, &tools) {
-                tools.check_pattern(pattern)?;
+    for Attribute { key, kind } in place.attributes.iter().copied() {
+        let such_as = match kind {
+            PatternKind::Json => continue,
+            _ if key == "step" => {
+                let steps = ["tool_execution", "final_response", "no_response"].map(|kind| (kind, kind));
+                all.extend(section.word(key, &steps)?.map(|said| Matcher::attribute(key, said.value)));
+                continue;
             }
-            Ok(matcher)
+            PatternKind::Name => "bash|edit_file",
+            PatternKind::Glob => "src/**/*.rs",
+            PatternKind::Regex => r"\\brm\\b",
+            PatternKind::Exact => "0198…",
+            PatternKind::Word => "reviewer",
+        };
+        let texts = section.one_or_more(key, such_as, |text| {
+            if let (Some(tools), "tool") = (&tools, key) {
+                tools.check_pattern(text)?;
+            }
+            parsed(Matcher::attribute(key, text), place)
         })?;
         let mut any: Vec<Matcher> = texts.into_iter().map(|said| said.value).collect();
         match any.len() {
@@ -61,27 +67,19 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
             1 => all.append(&mut any),
             _ => all.push(Matcher::Any(any)),
         }
-        Ok(())
-    };
-    patterns("tool", "bash|edit_file", Matcher::Tool)?;
-    patterns("path", "src/**/*.rs", Matcher::Path)?;
-    patterns("command", r"\\brm\\b", Matcher::Command)?;
-    patterns("session", "0198…", Matcher::Session)?;
-    patterns("agent", "reviewer", Matcher::Agent)?;
-    let steps = ["tool_execution", "final_response", "no_response"].map(|kind| (kind, kind));
-    all.extend(section.word("step", &steps)?.map(|said| Matcher::Step(said.value.to_owned())));
-    all.extend(
-        section
-            .map("metadata", test_shape, |key, item| test(item, &|is| Matcher::Metadata { key: key.to_owned(), is }))?,
-    );
-    all.extend(section.map("args", test_shape, |at, item| {
-        if !at.starts_with('/') {
-            return Err(format!(
-                "a key of `args` is a JSON pointer and starts with a slash: write `args = {{ \"/{at}\" = … }}`"
-            ));
-        }
-        test(item, &|is| Matcher::Args { at: at.to_owned(), is })
-    })?);
+    }
+    let metadata = |key: &str, item: Item<'_>| test(item, place, &|is| Matcher::Metadata { key: key.to_owned(), is });
+    all.extend(section.map("metadata", test_shape, metadata)?);
+    for Attribute { key, .. } in place.attributes.iter().filter(|one| one.kind == PatternKind::Json).copied() {
+        all.extend(section.map(key, test_shape, |at, item| {
+            if !at.starts_with('/') {
+                return Err(format!(
+                    "a key of `{key}` is a JSON pointer and starts with a slash: write `{key} = {{ \"/{at}\" = … }}`"
+                ));
+            }
+            test(item, place, &|is| Matcher::inside(key, at, is))
+        })?);
+    }
     let inner = || json!({ "$ref": SHAPE });
     for (key, join) in [("all", Matcher::All as fn(Vec<Matcher>) -> Matcher), ("any", Matcher::Any)] {
         let has = section.has(key);
@@ -115,19 +113,20 @@ fn empty(section: &Section<'_>) -> SettingsError {
 }
 
 /// Checks that the patterns of a matcher parse. The error has the parser's message on one line.
-fn parsed(matcher: Matcher) -> Result<Matcher, String> {
-    if let Matcher::Path(glob) = &matcher
+fn parsed(matcher: Matcher, place: &Place) -> Result<Matcher, String> {
+    if let Some(glob) = matcher.pattern_for("path")
         && let Some(below) = glob.strip_prefix("~/")
     {
         // The home folder is not known where an event is judged.
         return Err(format!("`~` is not expanded in `path`: write `**/{below}`, or the full path"));
     }
-    let checked = matcher.check().map_err(|BadPattern { field, pattern, message }| {
+    let checked = matcher.check(place.attributes).map_err(|bad| {
+        let BadMatcher::Pattern { field, pattern, message } = bad else { return bad.to_string() };
         let last = message.lines().last().unwrap_or_default();
         let why = last.strip_prefix("error: ").unwrap_or(last).trim();
-        let kind = match field {
-            "path" => "glob",
-            "tool" => "pattern",
+        let kind = match place.attributes.iter().find(|one| one.key == field).map(|one| one.kind) {
+            Some(PatternKind::Glob) => "glob",
+            Some(PatternKind::Name) => "pattern",
             _ => "regex",
         };
         format!("invalid {kind} `{pattern}` in `{field}`: {why}")
@@ -144,7 +143,7 @@ fn test_shape() -> serde_json::Value {
 }
 
 /// Reads a test of a value: `{ exists = true }`, `{ equals = … }`, `{ matches = "…" }`, or the value itself.
-fn test(item: Item<'_>, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
+fn test(item: Item<'_>, place: &Place, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
     let tests = "`{ exists = true }`, `{ equals = … }` or `{ matches = \"…\" }`";
     let Some(fields) = item.fields() else { return Ok(make(Test::Equals(item.to_json()?))) };
     let [Field { key, item: value, .. }] = fields.as_slice() else {
@@ -159,7 +158,7 @@ fn test(item: Item<'_>, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, Strin
         "equals" => Ok(make(Test::Equals(value.to_json()?))),
         "matches" => {
             let pattern = value.as_str().ok_or("`matches` must be a regex: write `matches = \"^src/\"`")?;
-            parsed(make(Test::Matches(pattern.to_owned())))
+            parsed(make(Test::Matches(pattern.to_owned())), place)
         }
         other => {
             let meant = vertebra::nearest(other, ["exists", "equals", "matches"]);

@@ -1,37 +1,45 @@
 //! What a hook can do at a point, taken from the types of the point.
 
-use vertebra::{Kind, POINTS, Verdict};
+use vertebra::{ATTRIBUTES, AgentPoint, Attribute, Changeable, Kind, POINT_TABLE, PointInfo, PointVisitor, at_point};
 
-use crate::wire::{About, EventError, Happened, Open, Outside, Reply, Visit, at_point};
+use crate::wire::{EventError, Happened, Reply};
 
 /// What a hook can do at a point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) point: &'static str,
     pub(super) powers: &'static [Kind],
-    pub(super) open: Open,
+    pub(super) open: Changeable,
     /// Whether guards can be registered here.
     pub(super) decides: bool,
-    /// Whether events carry a tool call, so that tools, paths, commands and arguments can be matched.
-    pub(super) call: bool,
-    /// Whether the kind of step is known.
-    pub(super) step: bool,
+    /// The attributes that can be matched.
+    pub(super) attributes: &'static [Attribute],
 }
 
 impl Place {
     /// Looks a point up by name.
     pub(super) fn named(point: &'static str) -> Self {
-        at_point(point, Look).unwrap_or(Self::ANY)
+        PointInfo::named(point).map_or(Self::ANY, Self::of)
+    }
+
+    fn of(info: &PointInfo) -> Self {
+        let PointInfo { name, powers, changes, guards, attributes, .. } = *info;
+        Self { point: name, powers, open: changes, decides: guards, attributes }
     }
 
     /// A place where everything is possible, for the JSON schema.
     pub(super) const ANY: Self =
-        Self { point: "", powers: &[], open: Open::Nothing, decides: false, call: true, step: true };
+        Self { point: "", powers: &[], open: Changeable::Nothing, decides: false, attributes: ATTRIBUTES };
 
     /// Lists the points that fulfil a condition, for a hint.
     pub(super) fn all_that(holds: impl Fn(&Self) -> bool) -> String {
-        let points = POINTS.iter().map(|point| Self::named(point)).filter(|place| holds(place));
+        let points = POINT_TABLE.iter().map(Self::of).filter(|place| holds(place));
         points.map(|place| place.point).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether events here have this attribute.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.attributes.iter().any(|attribute| attribute.key == key)
     }
 
     /// Checks that the changes in an answer are possible here.
@@ -40,28 +48,17 @@ impl Place {
     }
 }
 
-struct Look;
-
-impl Visit for Look {
-    type Out = Place;
-
-    fn at<P: Outside>(self, _: P) -> Place {
-        let (call, step) = (P::ABOUT == About::Call, P::ABOUT == About::Step);
-        Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, call, step }
-    }
-}
-
 struct Check<'r>(&'r Reply);
 
-impl Visit for Check<'_> {
+impl PointVisitor for Check<'_> {
     type Out = Result<(), String>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         self.0.fits::<P>().map_err(|error| error.to_string())?;
         // A value that replaces a field must have the type of that field.
         let set = self.0.set.as_ref().and_then(|set| set.as_object());
-        match (P::OPEN, set) {
-            (Open::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
+        match (P::INFO.changes, set) {
+            (Changeable::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
                 Err(EventError::Fields { message, .. }) => {
                     Err(format!("the value does not fit {}: {message}", P::NAME))
                 }
@@ -79,23 +76,25 @@ mod tests {
 
     use super::*;
 
-    struct Facts;
+    /// The attributes that a sample event of a point answers for.
+    struct Answered;
 
-    impl Visit for Facts {
-        type Out = (bool, bool);
+    impl PointVisitor for Answered {
+        type Out = Vec<&'static str>;
 
-        fn at<P: Outside>(self, _: P) -> Self::Out {
+        fn at<P: AgentPoint>(self, _: P) -> Self::Out {
             let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
             let event = event.expect("an event can be made of a name alone");
-            (event.tool().is_some(), event.step().is_some())
+            let keys = ATTRIBUTES.iter().map(|attribute| attribute.key);
+            keys.filter(|key| event.attribute(key).is_some()).collect()
         }
     }
 
     #[test]
-    fn a_point_can_match_exactly_the_attributes_its_events_carry() {
-        for point in POINTS {
-            let place = Place::named(point);
-            assert_eq!(at_point(point, Facts), Some((place.call, place.step)), "{point}");
+    fn a_point_can_match_exactly_the_attributes_its_events_have() {
+        for info in POINT_TABLE {
+            let declared: Vec<&str> = info.attributes.iter().map(|attribute| attribute.key).collect();
+            assert_eq!(at_point(info.name, Answered), Some(declared), "{}", info.name);
         }
     }
 }

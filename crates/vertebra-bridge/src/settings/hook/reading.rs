@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
-use vertebra::{Kind, Role};
+use vertebra::{Changeable, Kind, Role};
 
 use super::{
     super::{
@@ -17,7 +17,7 @@ use super::{
     run,
     stand::Given,
 };
-use crate::wire::{Open, Reply};
+use crate::wire::Reply;
 
 /// The verdicts that take a text: the key in the file, the kind, and the name of the text on the wire.
 const VERDICTS: &[(&str, Kind, &str)] = &[
@@ -207,8 +207,8 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
     };
     match (place.takes(&reply), changed) {
         (Ok(()), _) => Ok(Some((key, reply))),
-        (Err(_), Some(changed)) if place.open == Open::Nothing => {
-            let points = Place::all_that(|place| place.open != Open::Nothing);
+        (Err(_), Some(changed)) if place.open == Changeable::Nothing => {
+            let points = Place::all_that(|place| place.open != Changeable::Nothing);
             Err(section
                 .wrong(changed, format!("hooks cannot change anything at {}; they can at {points}", place.point)))
         }

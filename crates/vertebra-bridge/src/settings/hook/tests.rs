@@ -1,13 +1,10 @@
 //! Tests of hooks in settings files: fields, defaults and errors.
 
 use serde_json::json;
-use vertebra::{Matcher, POINTS, Test};
+use vertebra::{AgentPoint, Matcher, POINTS, PointVisitor, Test, at_point};
 
 use super::*;
-use crate::{
-    settings::{Level, parse},
-    wire::{Outside, Visit, at_point},
-};
+use crate::settings::{Level, parse};
 
 fn hooks(text: &str) -> Vec<Arc<HookSettings>> {
     let sheet = parse(text, Level::Project, "vertebra.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -46,18 +43,18 @@ match = { step = "tool_execution" }
 run = { worker = "./watch", timeout = "2m" }
 "#;
     let read = hooks(text);
-    let args = |at: &str, is| Matcher::Args { at: at.to_owned(), is };
-    let tool = |name: &str| Matcher::Tool(name.to_owned());
+    let args = |at: &str, is| Matcher::inside("args", at, is);
+    let tool = |name: &str| Matcher::attribute("tool", name);
     let stand = Stand {
         name: "check".to_owned(),
         point: "BeforeToolUse",
         role: Role::Hook,
         matcher: Some(Matcher::All(vec![
             tool("bash|edit_file"),
-            Matcher::Any(vec![Matcher::Path("src/**".to_owned()), Matcher::Path("*.rs".to_owned())]),
-            Matcher::Command(r"\brm\b".to_owned()),
-            Matcher::Session("s".to_owned()),
-            Matcher::Agent("a".to_owned()),
+            Matcher::Any(vec![Matcher::attribute("path", "src/**"), Matcher::attribute("path", "*.rs")]),
+            Matcher::attribute("command", r"\brm\b"),
+            Matcher::attribute("session", "s"),
+            Matcher::attribute("agent", "a"),
             Matcher::Metadata { key: "deploy/on".to_owned(), is: Test::Exists }.negated(),
             args("/force", Test::Equals(json!(true))),
             args("/n", Test::Equals(json!(3))),
@@ -85,7 +82,7 @@ run = { worker = "./watch", timeout = "2m" }
     assert_eq!(*read[0], expected);
     assert_eq!(read[1].stand.name, "project:17", "without a name: the level and the line");
     assert_eq!((read[1].stand.point, read[1].stand.role, read[1].stand.detached), ("AfterStep", Role::Watch, true));
-    assert_eq!(read[1].stand.matcher, Some(Matcher::Step("tool_execution".to_owned())));
+    assert_eq!(read[1].stand.matcher, Some(Matcher::attribute("step", "tool_execution")));
     assert_eq!(read[1].stand.timeout, Some(Duration::from_mins(2)));
 }
 
@@ -121,10 +118,10 @@ fn each_fixed_answer_has_its_default_role() {
 
 struct Readable<'r>(&'r Reply);
 
-impl Visit for Readable<'_> {
+impl PointVisitor for Readable<'_> {
     type Out = Result<(), String>;
 
-    fn at<P: Outside>(self, _: P) -> Self::Out {
+    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
         self.0.verdict_at::<P>().map(drop).map_err(|error| error.to_string())
     }
 }

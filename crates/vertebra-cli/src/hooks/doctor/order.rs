@@ -83,10 +83,10 @@ fn is_word(kind: Kind, word: &str) -> bool {
 fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
     let Some(matcher) = &hook.settings.stand.matcher else { return Vec::new() };
     let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(names)).collect();
-    let patterns = matcher.tool_patterns();
+    let patterns = matcher.patterns_for("tool");
     let unknown = patterns.into_iter().flat_map(|pattern| pattern.split('|')).filter(|name| {
         let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-        plain && !name.starts_with("mcp__") && Matcher::tool_pattern_holds(name, &known) == Some(false)
+        plain && !name.starts_with("mcp__") && Matcher::name_pattern_holds(name, &known) == Some(false)
     });
     let findings = unknown.map(|name| {
         let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));

@@ -7,10 +7,10 @@ use std::{
 };
 
 use anyhow::bail;
-use vertebra::{POINTS, nearest, point_named};
+use vertebra::{AgentPoint, POINTS, PointVisitor, at_point, nearest, point_named};
 use vertebra_bridge::{
     settings::{FILE_NAME, HOOKS_FOLDER, Level, parse},
-    wire::{Outside, Reply, Visit, at_point},
+    wire::Reply,
 };
 
 use super::file::{create, replace, text_of, with_block};
@@ -127,10 +127,10 @@ fn shown(dir: &Path, file: &str) -> String {
 /// Whether a hook can deny something at a point.
 struct CanRefuse;
 
-impl Visit for CanRefuse {
+impl PointVisitor for CanRefuse {
     type Out = bool;
 
-    fn at<P: Outside>(self, _: P) -> bool {
+    fn at<P: AgentPoint>(self, _: P) -> bool {
         Reply::verdict("deny", "reason", "no").verdict_at::<P>().is_ok()
     }
 }

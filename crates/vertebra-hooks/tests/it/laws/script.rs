@@ -5,11 +5,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vertebra_hooks::{
-    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet, Kind, MatchCall, Retries, Role,
+    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet, Kind, Retries, Role,
     Seen as Looked, Watch,
 };
 
-use crate::world::{Call, CallVerdict, Calling, Desk, Fired, Seen, fire_at, hooks};
+use crate::world::{Call, CallVerdict, Calling, Desk, Fired, MatchCall, Seen, fire_at, hooks};
 
 /// How a hook ends.
 #[derive(Debug, Clone, Copy, PartialEq)]

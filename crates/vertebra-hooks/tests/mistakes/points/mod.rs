@@ -1,7 +1,7 @@
 #![allow(dead_code)]
 
 use serde::{Deserialize, Serialize};
-use vertebra_hooks::{Bare, CarriesCall, Event, Operation, Point, verdict};
+use vertebra_hooks::{Bare, Event, HasAttribute, Match, Matcher, Operation, Point, Registration, verdict};
 
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -9,7 +9,6 @@ pub struct ToolCall {
 }
 
 impl Event for ToolCall {}
-impl CarriesCall for ToolCall {}
 
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Text {
@@ -61,5 +60,23 @@ impl Operation for ToolUse {
     type State = Bare;
     type Output = String;
 }
+
+pub mod attribute {
+    #![allow(non_camel_case_types)]
+    pub enum command {}
+}
+
+impl HasAttribute<attribute::command> for BeforeToolUse {}
+
+pub trait MatchAttribute: Match {
+    fn command(self, regex: impl Into<String>) -> Registration<Self::Point, Self::Roles>
+    where
+        Self::Point: HasAttribute<attribute::command>,
+    {
+        self.matching(Matcher::attribute("command", regex))
+    }
+}
+
+impl<S: Match> MatchAttribute for S {}
 
 pub async fn tick() {}

@@ -1,6 +1,6 @@
 //! Where commands run, from call to call.
 
-use vertebra::{Agent, AgentTool, MatchCall as _};
+use vertebra::{Agent, AgentTool, MatchAttribute as _};
 use vertebra_kit::{files::Files, permissions::Permissions};
 
 use super::*;

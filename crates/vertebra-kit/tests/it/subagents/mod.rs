@@ -8,7 +8,7 @@ pub(crate) mod planner;
 use std::sync::Arc;
 
 use vertebra::{
-    AgentBuilder, Args, Event as _, Limits, Message, Request, ToolOutput, ToolSpec,
+    AgentBuilder, Args, Limits, Message, Request, ToolOutput, ToolSpec,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script, SequentialIds},
 };
@@ -230,13 +230,7 @@ async fn hooks_are_told_who_begins_and_how_it_ended() {
     let limits = Limits { steps: Some(4), ..Limits::none() };
     builder.with(agents([Subagent::new("worker", "Works").limits(limits)]));
     builder.watch(SubagentStart, async move |cx| {
-        let line = format!(
-            "{} asks {} to {}, {:?} steps",
-            cx.agent().unwrap_or_default(),
-            cx.subagent,
-            cx.prompt,
-            cx.limits.steps
-        );
+        let line = format!("{} asks {} to {}, {:?} steps", cx.at.run.agent, cx.subagent, cx.prompt, cx.limits.steps);
         start.lock().expect("no panic").push(line);
         Ok(())
     });

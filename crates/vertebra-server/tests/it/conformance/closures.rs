@@ -3,12 +3,12 @@
 use std::{future::pending, time::Duration};
 
 use vertebra::{
-    Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions as _, HookSet, Match as _, Role, Seen,
-    Watch, point_named,
+    AgentPoint, Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions as _, HookSet, Match as _,
+    PointVisitor, Role, Seen, Watch, at_point, point_named,
 };
 use vertebra_bridge::{
     policy::{self, Trial},
-    wire::{Happened, Outside, Reply, Visit, at_point},
+    wire::{Happened, Outside, Reply},
 };
 
 use super::{
@@ -105,10 +105,10 @@ struct Add<'a> {
     body: Body,
 }
 
-impl Visit for Add<'_> {
+impl PointVisitor for Add<'_> {
     type Out = bool;
 
-    fn at<P: Outside>(self, point: P) -> bool {
+    fn at<P: AgentPoint>(self, point: P) -> bool {
         let Self { set, hook, body } = self;
         let mut site = point.named(hook.name.as_str());
         if let Some(matcher) = hook.matcher.as_ref().map(matching::in_rust) {

@@ -23,26 +23,24 @@ fn several(value: &Value) -> impl Iterator<Item = &Map<String, Value>> {
 
 /// As Rust has it: all of these hold.
 pub(crate) fn in_rust(matcher: &Map<String, Value>) -> Matcher {
-    let any = |value: &Value, make: fn(String) -> Matcher| Matcher::Any(texts(value).into_iter().map(make).collect());
+    let any = |key: &str, value: &Value| {
+        Matcher::Any(texts(value).into_iter().map(|text| Matcher::attribute(key.to_owned(), text)).collect())
+    };
     let mut all = Vec::new();
     for (key, value) in matcher {
         match key.as_str() {
-            "tool" => all.push(any(value, Matcher::Tool)),
-            "path" => all.push(any(value, Matcher::Path)),
-            "command" => all.push(any(value, Matcher::Command)),
-            "session" => all.push(any(value, Matcher::Session)),
-            "agent" => all.push(any(value, Matcher::Agent)),
-            "step" => all.push(any(value, Matcher::Step)),
             "metadata" => all.extend(
                 inner(value).iter().map(|(key, is)| tested(is, |is| Matcher::Metadata { key: key.clone(), is })),
             ),
             "args" => {
-                all.extend(inner(value).iter().map(|(at, is)| tested(is, |is| Matcher::Args { at: at.clone(), is })));
+                all.extend(
+                    inner(value).iter().map(|(at, is)| tested(is, |is| Matcher::inside("args", at.clone(), is))),
+                );
             }
             "all" => all.push(Matcher::All(several(value).map(in_rust).collect())),
             "any" => all.push(Matcher::Any(several(value).map(in_rust).collect())),
             "not" => all.push(in_rust(inner(value)).negated()),
-            other => panic!("there is no matcher `{other}`"),
+            attribute => all.push(any(attribute, value)),
         }
     }
     Matcher::All(all)

@@ -17,7 +17,7 @@ use tonic::{
     transport::{self, Channel, Endpoint},
 };
 use vertebra::{
-    Agent, Attach as _, BeforeToolUse, HookOptions as _, MatchCall as _,
+    Agent, Attach as _, BeforeToolUse, HookOptions as _, MatchAttribute as _,
     testing::{RecordingTool, Script},
 };
 use vertebra_journal::{Options, Store};
