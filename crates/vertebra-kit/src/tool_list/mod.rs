@@ -5,7 +5,7 @@ mod command;
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::events::ToolAsked;
+use vertebra::{events::ToolAsked, shell::further_commands};
 
 use crate::{
     front_matter::Words,
@@ -83,7 +83,10 @@ impl ToolList {
 
     /// Whether the list speaks of any part of a call.
     pub(crate) fn touches(&self, call: &ToolAsked) -> bool {
-        let subjects = Subjects::of(call);
+        let mut subjects = Subjects::of(call);
+        // A refusal also means commands that another program runs: `poetry run rm x`.
+        let line = call.command().filter(|_| subjects.folder.is_none()).unwrap_or_default();
+        subjects.all.extend(further_commands(line, &subjects.all));
         self.0.iter().filter(|entry| entry.names(&call.tool, &call.aliases)).any(|entry| match &entry.only {
             Some(only) => subjects.all.iter().any(|subject| subjects.fits_somehow(only, subject)),
             None => true,
@@ -276,7 +279,7 @@ mod tests {
     #[test]
     fn a_refusal_of_some_commands_touches_a_line_with_any_of_them() {
         let rm = list("Bash(rm *)");
-        for line in ["ls && rm x", "rm", "/bin/rm x", "rm 2> /dev/null", "sudo /bin/rm x > log"] {
+        for line in ["ls && rm x", "rm", "/bin/rm x", "rm 2> /dev/null", "sudo /bin/rm x > log", "poetry run rm x"] {
             assert!(rm.touches(&bash(line)), "{line}");
         }
         assert!(list("Bash(git push)").touches(&bash("git push > log")));
