@@ -99,9 +99,8 @@ impl Policy {
             let ground = Ground::new(folder, home);
             // A tool that is not known may be a shell. One of a server runs its commands elsewhere.
             let is_here = !text("tool").starts_with("mcp__");
-            let given = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter(|_| is_here);
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-            for line in given.filter_map(line) {
+            for line in args.command_lines().filter(|_| is_here) {
                 let judged = bash::judge_aside(&clock, &line, &ground).await;
                 if judged.decision == bash::Decision::Deny {
                     let by = "bash policy".to_owned();
@@ -223,24 +222,11 @@ struct Fired {
 
 /// Denies a command line that is beyond what matchers and rules read of it.
 fn unread(args: &Args) -> Option<Word> {
-    let mut lines = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter_map(line);
-    lines.any(|line| shell::is_beyond_reading(&line)).then(|| Word {
+    args.command_lines().any(|line| shell::is_beyond_reading(&line)).then(|| Word {
         decision: Decision::Deny,
         reason: "the command is too complex to judge; split it into simpler commands".to_owned(),
         by: "policy".to_owned(),
     })
-}
-
-/// A command as a line, also where it is a list of words.
-fn line(command: &Value) -> Option<String> {
-    match command {
-        Value::String(line) => Some(line.clone()),
-        Value::Array(words) => {
-            let words = words.iter().filter_map(Value::as_str);
-            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
 }
 
 /// A decision, and whose.

@@ -32,6 +32,11 @@ impl From<Map<String, Value>> for Shared {
 }
 
 impl Args {
+    /// The command lines among the arguments. One that is a list of words is quoted as a shell would need it.
+    pub fn command_lines(&self) -> impl Iterator<Item = String> {
+        ["command", "cmd"].iter().filter_map(|name| self.get(name)).filter_map(line)
+    }
+
     /// The argument of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.map.get(name)
@@ -221,6 +226,18 @@ impl TryFrom<Value> for Args {
             Value::Object(map) => Ok(map.into()),
             other => Err(NotAnObject(other)),
         }
+    }
+}
+
+/// A command as a line, also where it is a list of words.
+pub(super) fn line(command: &Value) -> Option<String> {
+    match command {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use vertebra_hooks::Commands;
 use crate::{
     Args, ToolName,
     shell::{self, Listed},
-    tool::paths,
+    tool::{args::line, paths},
 };
 
 /// A tool call. A model asks for it, hooks judge and change it, a tool runs it.
@@ -162,9 +162,9 @@ impl ToolCall {
         self.command_lines().find_map(|line| shell::hidden_command(&line))
     }
 
-    /// The command lines of the call. One that is a list of words is quoted as a shell would need it.
+    /// The command lines of the call: see [`Args::command_lines`].
     pub fn command_lines(&self) -> impl Iterator<Item = String> {
-        self.given().filter_map(line)
+        self.args.command_lines()
     }
 
     fn given(&self) -> impl Iterator<Item = &Value> {
@@ -190,18 +190,6 @@ impl ToolCall {
     /// Whether this is still the call that the other is, arguments aside.
     pub(crate) fn is_same_call(&self, other: &Self) -> bool {
         self.id == other.id && self.tool == other.tool && self.aliases == other.aliases && self.folder == other.folder
-    }
-}
-
-/// A command as a line, also where it is a list of words.
-fn line(command: &Value) -> Option<String> {
-    match command {
-        Value::String(line) => Some(line.clone()),
-        Value::Array(words) => {
-            let words = words.iter().filter_map(Value::as_str);
-            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 
