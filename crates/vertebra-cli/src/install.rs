@@ -95,7 +95,7 @@ fn install_all(options: &Options, out: &mut String) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     ensure!(
         place.state.is_some(),
-        "there is no state folder to back up the agent's files in: set HOME or XDG_STATE_HOME"
+        "cannot back up the agent's files without a state folder: set HOME or XDG_STATE_HOME"
     );
     for host in options.hosts()? {
         // Versions of the agent differ in how they treat such a file, so a person has to check.
@@ -132,7 +132,7 @@ fn install_all(options: &Options, out: &mut String) -> anyhow::Result<()> {
     let others = [world.managed.clone(), place.project.join(FILE_NAME)];
     let own = world.user_settings().filter(|own| !own.is_file());
     if let Some(own) = own.filter(|_| !others.iter().any(|file| file.is_file())) {
-        writeln!(out, "There is no policy yet: create {}.", shown(&own.to_string_lossy()))?;
+        writeln!(out, "You have no policy yet: create {}.", shown(&own.to_string_lossy()))?;
     }
     Ok(())
 }

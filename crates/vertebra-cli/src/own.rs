@@ -69,7 +69,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("yarn", &["package.json"]),
 ];
 
-/// What stands in the outline of a command for what is only known when it runs.
+/// Marks a part in the outline of a command that is only known when it runs.
 const UNKNOWN: char = '…';
 
 const ANSWERS: &str = "an agent cannot answer for a person; the person answers on their own terminal";

@@ -75,7 +75,7 @@ impl Past {
             match journal.filter(|file| options.journal.is_some() || file.exists()) {
                 Some(file) => past.add_journal(&file, &options.session, since)?,
                 None if of_journal => {
-                    bail!("there is no journal yet, so session `{}` does not exist", options.session[0])
+                    bail!("no journal exists yet, so session `{}` does not exist", options.session[0])
                 }
                 None => {}
             }
@@ -85,7 +85,7 @@ impl Past {
             Some(None) => {
                 past.add_own_logs(world)?;
                 if !past.kinds().contains_key("hook log") {
-                    bail!("there is no log of `vertebra hook` yet: name a file with --hook-log FILE");
+                    bail!("`vertebra hook` has not written a log yet: name a file with --hook-log FILE");
                 }
             }
             None if !anything => past.add_own_logs(world)?,

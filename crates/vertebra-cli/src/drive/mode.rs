@@ -26,7 +26,7 @@ impl Modes {
             return Err(format!("the mode stays `{}`: the managed settings set it", name(self.mode())));
         }
         if mode == Mode::Sandboxed && !self.rules.has_sandbox() {
-            return Err("there is no mode `sandboxed` here: the settings turn the sandbox off".to_owned());
+            return Err("the mode `sandboxed` is not available: the settings turn the sandbox off".to_owned());
         }
         match self.rules.set_mode(&self.session, mode) {
             Ok(()) => Ok(format!("mode: {} ({})", name(mode), meaning(mode))),

@@ -1,4 +1,4 @@
-//! What would happen to a command here and now: rules, mode, policy and sandbox together.
+//! What would happen to a command in this folder now: rules, mode, policy and sandbox together.
 
 use std::path::Path;
 

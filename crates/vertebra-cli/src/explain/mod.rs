@@ -1,4 +1,4 @@
-//! `vertebra explain-command`: shows what would happen to a command here and now, and how the bash policy judges it.
+//! `vertebra explain-command`: shows what would happen to a command in this folder now, and how the bash policy judges it.
 
 mod here;
 mod hooks;

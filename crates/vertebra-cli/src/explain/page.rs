@@ -18,7 +18,7 @@ const CAUSE: Style = AnsiColor::Red.on_default().underline();
 /// How many bytes of one command are shown.
 const MAX_SHOWN: usize = 4000;
 
-/// Formats what would happen here and now.
+/// Formats what would happen in this folder now.
 pub(crate) fn here(here: anyhow::Result<Here>) -> String {
     let mut page = String::new();
     let told = match here {

@@ -57,7 +57,7 @@ The new session starts with the conversation and state of the old one after a st
 old session is not changed. Files are not restored: they are as they are now.
 
 Example:
-  vertebra sessions fork last --after-step 3 \"try it another way\"")]
+  vertebra sessions fork last --after-step 3 \"try a different approach\"")]
 pub(super) struct Fork {
     /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]

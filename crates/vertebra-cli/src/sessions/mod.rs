@@ -26,7 +26,7 @@ Examples:
   vertebra sessions list                   list the sessions of this folder
   vertebra sessions show last              show what happened in the last session
   vertebra sessions resume last            continue after a crash; nothing is repeated
-  vertebra sessions fork last --after-step 3 \"try it another way\"
+  vertebra sessions fork last --after-step 3 \"try a different approach\"
   vertebra sessions questions              list the questions that wait for an answer
   vertebra sessions export last --sign --to session.jsonl"
 )]

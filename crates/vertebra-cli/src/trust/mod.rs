@@ -64,7 +64,7 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
-    let store = world.store().context("there is no state folder to record trust in: set HOME or XDG_STATE_HOME")?;
+    let store = world.store().context("cannot record trust without a state folder: set HOME or XDG_STATE_HOME")?;
     if options.list {
         return list(&store, options.json);
     }
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             agrees(&project, &standing)?
         } else {
             show(&mut std::io::stderr().lock(), &project, &standing)?;
-            bail!("there is no terminal to ask on; to trust all of this, run: vertebra trust --yes");
+            bail!("cannot ask without a terminal; to trust all of this, run: vertebra trust --yes");
         };
         if agreed {
             store.trust(&project)?;

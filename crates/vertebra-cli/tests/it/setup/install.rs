@@ -111,7 +111,7 @@ fn an_empty_settings_file_can_be_installed_into() {
         let made = told(&machine, "install", host, "--user");
         assert_eq!(made.code, 0, "{host}: {}", made.err);
         assert!(parsed(&machine.read(&file))["hooks"].is_object(), "{host}");
-        assert!(made.out.contains("There is no policy yet: create "), "{host}: {}", made.out);
+        assert!(made.out.contains("You have no policy yet: create "), "{host}: {}", made.out);
         assert_eq!(told(&machine, "uninstall", host, "--user").code, 0, "{host}");
         assert_eq!(machine.read(&file), "\n", "{host}");
         assert!(told(&machine, "uninstall", host, "--user").out.contains("is not installed in"), "{host}");

@@ -148,7 +148,7 @@ const COMMON: &[Group] = &[
         calls: calls![SYS_ioctl],
     },
     Group {
-        what: "leases (`F_SETLEASE`), for which whoever opens the file has to wait",
+        what: "leases (`F_SETLEASE`), which make other programs wait when they open the file",
         rule: Rule::Limited(Limit::Leases),
         calls: calls![SYS_fcntl],
     },
