@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use vertebra::{Args, Kind, ToolSpec};
 use vertebra_kit::{
     bash::{
+        Bash,
         policy::{Decision, Ground, Judgement, does_more},
         sandbox::{Need, Network},
     },
@@ -60,7 +61,12 @@ impl Here {
         let args = Args::try_from(json!({ "command": command }))?;
         let told = rules.explain("", &ToolSpec::new("bash", ""), &args, &ground.folder);
         let more = does_more(command, ground);
-        let (outcome, reason) = decided(&told, judgement, more.is_empty());
+        let bash = Bash { sandbox: sandbox.clone(), ..Bash::in_dir(&ground.folder) };
+        let (outcome, reason) = match (decided(&told, judgement, more.is_empty()), bash.lift().refusal(command)) {
+            // A question that no answer can settle is not put.
+            ((Outcome::Asked, _), Some(refused)) => (Outcome::Denied, refused),
+            (decided, _) => decided,
+        };
         let named = match rules.mode("") {
             Mode::Ask => "ask",
             Mode::AcceptEdits => "accept-edits",

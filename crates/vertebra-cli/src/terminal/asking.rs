@@ -31,6 +31,9 @@ const QUIET: Duration = Duration::from_millis(400);
 /// The rows below a question: its keys, the rules that it offers, and the line that is being typed.
 const KEYS: usize = 11;
 
+/// The same while there is more of the question to be seen.
+const KEYS_BEFORE_THE_REST: usize = 4;
+
 /// How many lines of a question are shown at once on the smallest screen.
 const MIN_PAGE: usize = 5;
 
@@ -135,7 +138,10 @@ impl Asking {
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
         let Asked { question, answer, may_wait } = asked;
         let question = question.columns(surface.width());
-        let mut unseen = VecDeque::from(question.pages(page(surface)));
+        let mut unseen = VecDeque::from(question.pages(page(surface, KEYS)));
+        if unseen.len() > 1 {
+            unseen = question.pages(page(surface, KEYS_BEFORE_THE_REST)).into();
+        }
         surface.write(&unseen.pop_front().unwrap_or_default());
         let answers_from = Instant::now() + QUIET;
         Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
@@ -363,9 +369,9 @@ impl Asking {
     }
 }
 
-/// Returns how many lines of a question fit on the screen above the keys.
-fn page(surface: &dyn Surface) -> usize {
-    surface.height().saturating_sub(KEYS).max(MIN_PAGE)
+/// Returns how many lines of a question fit on the screen above this many rows.
+fn page(surface: &dyn Surface, rows: usize) -> usize {
+    surface.height().saturating_sub(rows).max(MIN_PAGE)
 }
 
 fn close(surface: &mut dyn Surface, colour: bool, words: &str) {

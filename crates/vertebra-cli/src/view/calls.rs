@@ -34,6 +34,8 @@ pub(crate) struct Open {
     question: Option<Approval>,
     /// Whether the screen shows its arguments already, because the user was asked about them there.
     pub(crate) is_shown: bool,
+    /// Whether the screen also shows that the user refused it.
+    pub(crate) is_refused: bool,
 }
 
 impl Calls {
@@ -88,6 +90,7 @@ impl Calls {
         if open.is_shown {
             // The screen has the question and the answer. Edited arguments are new.
             open.is_shown = matches!(decision, Decision::Approve { .. } | Decision::Deny { .. });
+            open.is_refused = matches!(decision, Decision::Deny { .. });
         } else {
             open.notes.push(Note::answered(&approval.asked_by, &approval.reason, answer));
         }
@@ -141,6 +144,7 @@ impl Open {
             announced: false,
             question: None,
             is_shown: false,
+            is_refused: false,
         }
     }
 

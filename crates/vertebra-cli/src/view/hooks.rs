@@ -74,7 +74,7 @@ enum Refusals {
 }
 
 /// Built-in hooks that fill in a default or shorten a result: the call and its result show that already.
-const SILENT: [&str; 3] = ["files/arguments", "files/here", "summary/"];
+const SILENT: [&str; 4] = ["files/arguments", "files/folder", "files/here", "summary/"];
 
 /// The hooks of capabilities are named after them, as in `files/seen`.
 fn is_built_in(trace: &Trace) -> bool {
@@ -221,7 +221,11 @@ mod tests {
             let change = Change { path: path.to_owned(), before: None, after: Some(".".into()) };
             of_hook(&trace(hook, answered(Kind::Proceed), vec![change]), Refusals::WithTheOutcome).len()
         };
-        assert_eq!((changes("files/here", "/args/path"), changes("summary/offload", "/result/output")), (0, 0));
+        for (hook, path) in
+            [("files/here", "/args/path"), ("files/folder", "/args/path"), ("summary/offload", "/result/output")]
+        {
+            assert_eq!(changes(hook, path), 0, "{hook}");
+        }
         assert_eq!((changes("mine", "/args/path"), changes("pack/rewrites", "/args/path")), (1, 1));
         let change = Change { path: "/result/output".to_owned(), before: None, after: None };
         let hidden = of_hook(&trace("redaction/results", answered(Kind::Proceed), vec![change]), Refusals::Here);

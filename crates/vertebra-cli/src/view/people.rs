@@ -192,7 +192,10 @@ impl People {
     fn ended(&mut self, event: &RunEvent, call: &ToolCall, result: &ToolResult, surface: &mut dyn Surface) {
         self.settle(surface);
         self.announce(event, surface);
-        let Open { notes, announced, is_shown, .. } = self.calls.end(event, &call.id);
+        let Open { notes, announced, is_shown, is_refused, .. } = self.calls.end(event, &call.id);
+        if is_refused && notes.is_empty() {
+            return;
+        }
         let place = self.place(event, surface);
         if announced {
             self.write_under(&block::child_ended(call, result, place), surface);

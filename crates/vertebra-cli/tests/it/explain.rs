@@ -142,6 +142,10 @@ fn it_says_what_would_happen_here_and_now_and_why() {
     assert_eq!(here(sandboxed, "npm install")["reason"], "`npm install` needs the network");
     assert_eq!(here(&format!("{sandboxed}[sandbox]\nneed = \"off\"\n"), "npm test")["outcome"], "asked");
     assert_eq!(here("", "rm -rf ~/photos")["outcome"], "denied");
+    let closed = here("", "echo x > vertebra.toml");
+    assert_eq!(closed["outcome"], "denied", "{closed}");
+    assert!(closed["reason"].as_str().is_some_and(|reason| reason.contains("stays closed")), "{closed}");
+    assert_eq!(here("", "echo x > .envrc")["outcome"], "asked");
     assert_eq!(here("[sandbox]\nnetwork = \"on\"\n", "npm test")["sandbox_forbids"].as_array().map(Vec::len), Some(1));
 }
 

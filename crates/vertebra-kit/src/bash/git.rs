@@ -86,14 +86,11 @@ impl Bash {
             is_outside && is_new(path) && may_be_granted(self, path, places.0, variables).is_ok()
         };
         let made: BTreeSet<PathBuf> = made.into_iter().filter(may).collect();
-        let mut more = Granted { write: made, ..Granted::default() }.beyond(granted);
+        let mut more = Granted { write: made.clone(), ..Granted::default() }.beyond(granted);
         let outside = |granted: &Granted| self.inside_and_outside(granted, places.0, variables).1;
-        if more.is_empty() {
-            return Err(refusal(&found, &folder, &outside(granted)));
-        }
         let both = granted.clone().and(more.clone());
-        let found = self.written_by_git(command, places, &both, variables).await;
-        let in_worktree = |path: &PathBuf| more.write.iter().any(|made| path.starts_with(made));
+        let found = if more.is_empty() { found } else { self.written_by_git(command, places, &both, variables).await };
+        let in_worktree = |path: &PathBuf| made.iter().any(|made| path.starts_with(made));
         if !found.iter().all(|(is_closed, path)| !is_closed && in_worktree(path)) {
             return Err(refusal(&found, &folder, &outside(&both)));
         }
@@ -141,7 +138,7 @@ impl Bash {
 }
 
 /// Where a command is followed.
-fn ground(folder: &Path, here: &Path, variables: &Variables) -> Ground {
+pub(super) fn ground(folder: &Path, here: &Path, variables: &Variables) -> Ground {
     let home = variables.folder("HOME").unwrap_or_else(|| "/".into());
     let mut ground = Ground::new(folder.to_string_lossy(), home.to_string_lossy());
     ground.here = here.to_string_lossy().into_owned();

@@ -44,6 +44,13 @@ impl Lift {
         }
     }
 
+    /// Returns why a command is refused without a question: it changes a file that stays closed whatever a person answers.
+    pub fn refusal(&self, command: &str) -> Option<String> {
+        let folder = self.0.folder.as_deref().unwrap_or(Path::new("."));
+        let changes = self.0.check_changes(command, (folder, folder), &self.0.environment.variables());
+        changes.err().map(|refused| refused.to_string())
+    }
+
     /// Returns whether the commands of a session reach what this one fetches, as far as that is known.
     pub(crate) fn reaches(&self, session: &str, command: &str) -> bool {
         let held = self.network(session);

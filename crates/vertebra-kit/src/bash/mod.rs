@@ -16,6 +16,7 @@
 
 mod background;
 mod capture;
+mod changes;
 mod environment;
 mod folders;
 mod git;

@@ -87,6 +87,14 @@ impl Needs {
         }
     }
 
+    /// Asks for changes of protected files, which the command makes by itself.
+    pub(super) fn and_change(&mut self, paths: Vec<PathBuf>) {
+        let why = if paths.len() == 1 { "it is protected" } else { "they are protected" };
+        if !paths.is_empty() {
+            self.and_write(paths, why);
+        }
+    }
+
     /// The network and the ports that are asked for.
     pub(super) fn outside(&self) -> Option<Granted> {
         let (network, ports) = (self.network().ok()?, self.ports.iter().copied().filter(|port| *port != 0).collect());

@@ -4,6 +4,7 @@ use std::{cell::LazyCell, fs, path::Path};
 
 use super::{
     process::{Ended, How},
+    proxy::PRIVATE,
     sandbox::Refusal,
     text,
 };
@@ -44,16 +45,12 @@ pub(super) fn remarks(
     let failed = failed || (!ended.refused.is_empty() && complains(printed.as_str()));
     // After `&&` nothing runs if something has failed. After all else the exit code says only how the last part ended.
     let may_have_failed = failed || command.replace("&&", "").contains(['|', ';', '&', '\n']);
-    let by_proxy = by_proxy
-        .iter()
-        .map(|host| format!("the sandbox blocked network access to {host}; ask for `network` or `domains` in `needs`"));
-    let mut remarks: Vec<String> = by_proxy.collect();
+    let mut remarks: Vec<String> = by_proxy.iter().map(|host| refused_by_proxy(host)).collect();
     // Programs do without their caches. What matters they complain about.
+    let is_of_a_program = |path: &str| is_hidden_below(home, path);
     let matters = |path: &str| {
-        let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
-        let is_of_a_program = below.is_some_and(|below| below.to_string_lossy().starts_with('.'));
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
-        !is_of_a_program || printed.contains(path) || (complains(printed.as_str()) && printed.contains(&*name))
+        !is_of_a_program(path) || printed.contains(path) || (complains(printed.as_str()) && printed.contains(&*name))
     };
     let left_out = |path: &str| left_out_by(path, command, printed);
     // Husky writes its folder and git's settings.
@@ -66,11 +63,15 @@ pub(super) fn remarks(
             "; with `HUSKY=0` in its environment, a command leaves git hooks alone".to_owned()
         }
         Some(why) => format!("; it {why}"),
+        None if is_of_a_program(path) && !Path::new(path).starts_with(folder) => {
+            "; most programs do without such a folder: ask for `write` in `needs` only if this one fails without it"
+                .to_owned()
+        }
         None => "; ask for `write` in `needs`".to_owned(),
     };
     let said = ended.refused.iter().filter_map(|refusal| match refusal {
         Refusal::Address(address) if address.port() == NAMES => may_have_failed.then(|| {
-            "the sandbox blocked a name lookup, because this command runs without network; ask for `network` in `needs`"
+            "the sandbox blocked a name lookup, because this command runs without network; ask for `domains` or `network` in `needs`"
                 .to_owned()
         }),
         Refusal::Address(address) => may_have_failed
@@ -118,7 +119,8 @@ pub(super) fn remarks(
             "{} was left in the background and ended with the command; to keep a server running, run it alone with `background`",
             names.join(", ")
         )),
-        Refusal::Call(name) => failed.then(|| format!("the sandbox blocked the system call `{name}`")),
+        Refusal::Call(name) => (failed && is_cause(name, printed))
+            .then(|| format!("the sandbox blocked the system call `{name}`")),
     });
     let hidden = if may_have_failed { hidden() } else { Vec::new() };
     let signal = (sends_signals(command) && printed.contains("Operation not permitted")).then(|| {
@@ -136,6 +138,32 @@ pub(super) fn remarks(
         remarks.push(format!("the sandbox blocked {more} more"));
     }
     remarks
+}
+
+/// The remark on a host that the proxy refused.
+fn refused_by_proxy(host: &str) -> String {
+    let own = [" 127.", " ::1", " ::ffff:127."];
+    let is_of_this_machine = own.iter().any(|address| host.contains(&format!("{PRIVATE}{address}")));
+    let advice = if is_of_this_machine {
+        "ask for `ports` in `needs`"
+    } else if host.contains(PRIVATE) {
+        "`needs` opens public hosts only: a person has to open private ones, with `/sandbox network on` or `--network on`"
+    } else {
+        "ask for `network` or `domains` in `needs`"
+    };
+    format!("the sandbox blocked network access to {host}; {advice}")
+}
+
+/// Whether a path is a hidden file of the home folder, or in a hidden folder there.
+fn is_hidden_below(home: Option<&Path>, path: &str) -> bool {
+    let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
+    below.is_some_and(|below| below.to_string_lossy().starts_with('.'))
+}
+
+/// Whether a refused system call explains a failure. Programs try calls that they do not need; if one stops them, they
+/// complain or print nothing at all.
+fn is_cause(call: &str, printed: &str) -> bool {
+    complains(printed) || printed.contains(call) || printed.trim().is_empty()
 }
 
 /// Returns the program that went on without a file, if one says so.

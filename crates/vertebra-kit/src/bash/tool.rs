@@ -89,7 +89,8 @@ impl Tool for BashTool {
             return Err(ToolError::new(rebase::WHY));
         }
         let (info, state) = (cx.run().info(), cx.state());
-        let asked = self.wanted(&command, needs, &info.session_id, &info.working_directory, state).await?;
+        let is_asked = cx.is_asked();
+        let asked = self.wanted((&command, needs), is_asked, &info.session_id, &info.working_directory, state).await?;
         let Wanted { all, question: ask } = asked.wanted;
         if ask.is_some() {
             self.bash.grants.ask(&info.session_id, digest, all);
@@ -129,11 +130,12 @@ impl Tool for BashTool {
 }
 
 impl BashTool {
-    /// What a command needs besides what its session may do: what it asks for, and the folder of a worktree that it makes.
+    /// What a command needs besides what its session may do: what it asks for, and the folder of a worktree that it makes. If a
+    /// person is asked about it anyway, also the protected files that it changes.
     async fn wanted(
         &self,
-        command: &str,
-        needs: Option<Needs>,
+        (command, needs): (&str, Option<Needs>),
+        is_asked: bool,
         session: &str,
         agent: &str,
         state: &AgentState,
@@ -145,6 +147,10 @@ impl BashTool {
         let beside = bash.worktrees_beside(command, (folder, &here), &variables);
         let held = bash.held(session).and(beside.clone());
         let mut needs = needs.unwrap_or_default();
+        if is_asked {
+            let changed = bash.check_changes(command, (folder, &here), &variables)?;
+            needs.and_change(changed);
+        }
         let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
         let granted = held.clone().and(wanted.all.clone());
         let more = bash.check_git(command, (folder, &here), &granted, &variables).await?;
@@ -164,13 +170,18 @@ impl BashTool {
         needs: Option<Needs>,
         invocation: &Invocation,
     ) -> Result<Granted, ToolError> {
-        if needs.is_none() && !command.contains("worktree") {
+        let approved = invocation.approved();
+        if needs.is_none() && !command.contains("worktree") && approved.is_none() {
             return Ok(Granted::default());
         }
         let session = &invocation.run().info().session_id;
         let (agent, state) = (invocation.working_directory(), invocation.state());
-        let Asked { beside, wanted } = self.wanted(command, needs, session, agent, state).await?;
-        if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+        let mut asked = self.wanted((command, needs.clone()), approved.is_some(), session, agent, state).await?;
+        if asked.wanted.question.as_deref() != approved {
+            asked = self.wanted((command, needs), false, session, agent, state).await?;
+        }
+        let Asked { beside, wanted } = asked;
+        if let Some(question) = wanted.question.filter(|question| approved != Some(&**question)) {
             return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
         }
         if !beside.is_empty() {

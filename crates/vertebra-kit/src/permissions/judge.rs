@@ -131,7 +131,9 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
         return Explanation::by_rules(Effect::Deny, reason, denied);
     }
     if mode == Mode::Plan && !subject.read_only && !subject.is_reading_command() {
-        let what = subject.more().first().filter(|_| subject.is_bash()).map_or(name, |command| command);
+        // If a line cannot be told apart, all of its commands are listed.
+        let blamed = || subject.more().iter().find(|command| !subject.only_reads(command)).or(subject.line.as_ref());
+        let what = blamed().filter(|_| subject.is_bash()).map_or(name, |command| command);
         let reason = format!(
             "plan mode is on and `{}` does more than read; describe what you would do, and let the user leave plan mode",
             short(what)

@@ -87,6 +87,17 @@ pub(crate) fn holds_policy(path: &Path) -> bool {
     is_policy(path) || path.file_name().is_some_and(|name| is_policy(&Path::new(name).join("hooks")))
 }
 
+/// Folders in which package managers unpack the files of others. Names that configure agents and editors are common there,
+/// and people do not work in them.
+const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+
+/// Returns whether a path below a folder lies in such a folder. That folder itself is still a name among others.
+pub(crate) fn is_packaged(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let above = below.parent().into_iter().flat_map(Path::components);
+    above.into_iter().any(|part| PACKAGES.iter().any(|name| part.as_os_str() == *name))
+}
+
 /// Returns a path without `.` and `..`, by its letters. Links are not resolved.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

@@ -101,7 +101,7 @@ async fn judge(
     if let Err(problem) = run.core().tools.check(&asked.call) {
         return Ok(invalid(problem));
     }
-    let checked = match check(run, desk, asked, earlier.clone()).await? {
+    let checked = match check(run, desk, asked, earlier.clone(), reason.is_some()).await? {
         Ok(checked) => checked,
         Err(Problem { text, by: None }) => return Ok(invalid(text)),
         Err(Problem { text, by: Some(by) }) => return Ok(blocked(by, text)),

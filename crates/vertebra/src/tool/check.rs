@@ -27,6 +27,7 @@ pub struct CheckCx {
     run: Run,
     state: AgentState,
     earlier: Arc<[ToolCall]>,
+    is_asked: bool,
 }
 
 impl CheckCx {
@@ -44,6 +45,11 @@ impl CheckCx {
     /// that is not possible now.
     pub fn earlier(&self) -> &[ToolCall] {
         &self.earlier
+    }
+
+    /// Whether hooks or guards ask about the call, so that it runs only if someone says yes.
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
     }
 }
 
@@ -82,12 +88,13 @@ impl Checks {
     }
 }
 
-/// Checks a call that hooks and guards let pass. The inner error says why the call cannot succeed.
+/// Checks a call that hooks and guards let pass, or ask about. The inner error says why the call cannot succeed.
 pub(crate) async fn check(
     run: &Run,
     desk: &LoopState,
     asked: &ToolAsked,
     earlier: Arc<[ToolCall]>,
+    is_asked: bool,
 ) -> Result<Result<Checked, Problem>, Interrupted> {
     let call = &asked.call;
     if let Some(tape) = run.tape() {
@@ -104,7 +111,7 @@ pub(crate) async fn check(
         (Err(problem), _) => Err(problem),
         (Ok(()), None) => return Ok(Ok(Checked::default())),
         (Ok(()), Some(tool)) => {
-            let cx = CheckCx { run: run.clone(), state: desk.state.clone(), earlier };
+            let cx = CheckCx { run: run.clone(), state: desk.state.clone(), earlier, is_asked };
             // Called inside the barrier: a tool may panic before it returns a future.
             let work = AssertUnwindSafe(async { tool.check(call.args.clone(), cx).await }).catch_unwind();
             match run.control().unless_cancelled(work).await? {

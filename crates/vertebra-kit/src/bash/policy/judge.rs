@@ -90,6 +90,8 @@ pub(super) struct Judge<'g> {
     pub(super) git: OnceCell<Vec<String>>,
     /// The git commands: the folder of each, and its words after `git`.
     pub(super) git_commands: Vec<(String, Vec<String>)>,
+    /// The protected paths that are changed.
+    pub(super) protected: BTreeSet<String>,
     /// The limit that was reached, in words for people.
     gave_up: Option<String>,
 }
@@ -105,6 +107,15 @@ pub(super) fn quick(command: &str, ground: &Ground, clock: &dyn Clock) -> Option
     }
     let judge = within(command, ground, Budget::quick(clock));
     (!judge.budget.is_over()).then(|| judge.finish(command))
+}
+
+/// Returns the protected paths that a command changes, if following it takes few steps.
+pub(super) fn protected(command: &str, ground: &Ground, clock: &dyn Clock) -> Vec<String> {
+    if command.len() > MAX_SECOND {
+        return Vec::new();
+    }
+    let judge = within(command, ground, Budget::quick(clock));
+    if judge.budget.is_over() { Vec::new() } else { judge.protected.into_iter().collect() }
 }
 
 pub(super) fn follow<'g>(command: &str, ground: &'g Ground, clock: &'g dyn Clock) -> Judge<'g> {
@@ -148,6 +159,7 @@ impl<'g> Judge<'g> {
             commands: 0,
             git: OnceCell::new(),
             git_commands: Vec::new(),
+            protected: BTreeSet::new(),
             gave_up: None,
         }
     }

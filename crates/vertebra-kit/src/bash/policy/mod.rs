@@ -208,6 +208,12 @@ pub(crate) fn git_commands(command: &str, ground: &Ground) -> Vec<(String, Vec<S
     judge::follow(command, ground, &SystemClock::default()).git_commands
 }
 
+/// Returns the protected paths of the working folder that a command changes, as far as they are known. None of a command that
+/// takes long to follow.
+pub(crate) fn protected_changes(command: &str, ground: &Ground) -> Vec<String> {
+    judge::protected(command, ground, &SystemClock::default())
+}
+
 /// Returns whether a word names a command of the shell itself, such as `cd` or `set`, and no program.
 pub fn is_builtin(word: &str) -> bool {
     const OTHERS: &[&str] = &[

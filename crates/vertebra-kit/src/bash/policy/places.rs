@@ -225,7 +225,11 @@ impl Judge<'_> {
             self.send(&target.text, "", "writes its output to another machine");
             return;
         }
-        match self.place(&target.text) {
+        let place = self.place(&target.text);
+        if place == Place::Later {
+            self.protected.extend(self.resolved(&target.text));
+        }
+        match place {
             Place::Inside | Place::Scratch => self.write_for_git(&target.text),
             Place::Later if self.holds_policy(&target.text) => {
                 self.ask(Class::OwnPolicy, format!("changes {text}, by which an agent is told what it may do"));

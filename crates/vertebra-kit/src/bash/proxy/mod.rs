@@ -40,6 +40,9 @@ const CONNECT_TIME: Duration = Duration::from_secs(20);
 /// How long nothing is accepted if nothing can be.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// The beginning of the reason why a host outside of the public internet is refused.
+pub(super) const PRIVATE: &str = "it has the private address";
+
 /// How many hosts that were refused are remembered.
 const REFUSED: usize = 64;
 
@@ -189,7 +192,7 @@ impl Shared {
         let found: Vec<SocketAddr> = tokio::net::lookup_host((&*target.host, target.port)).await?.collect();
         let public: Vec<SocketAddr> = found.iter().copied().filter(|address| is_public(address.ip())).collect();
         if let ([], Some(private)) = (&*public, found.first()) {
-            return Err(NotMade::Refused(format!(" (it has the private address {})", private.ip())));
+            return Err(NotMade::Refused(format!(" ({PRIVATE} {})", private.ip())));
         }
         let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
         for address in public {

@@ -16,6 +16,9 @@ use crate::bash::{Granted, Lift, sandbox::Network};
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
 
+/// How many lines of a long question are shown at once after its beginning: more than most have, and fewer than terminals keep.
+const REST: usize = 200;
+
 /// The longest error that is shown.
 const MAX_COMPLAINT: usize = 1000;
 
@@ -209,11 +212,14 @@ impl Question {
         self.screen.question(&self.approval, self.change.as_ref())
     }
 
-    /// Returns the same in pages of at most this many lines. A front end takes a yes only after it has shown all of them.
-    pub fn pages(&self, lines: usize) -> Vec<String> {
+    /// Returns the same in pages, the first of at most this many lines. A front end takes a yes only after it has shown all of
+    /// them.
+    pub fn pages(&self, first: usize) -> Vec<String> {
         let whole = self.whole();
-        let all: Vec<&str> = whole.split_inclusive('\n').collect();
-        all.chunks(lines.max(1)).map(<[&str]>::concat).collect()
+        let mut all: Vec<&str> = whole.split_inclusive('\n').collect();
+        let rest = all.split_off(all.len().min(first.max(1)));
+        let pages = std::iter::once(&*all).chain(rest.chunks(REST));
+        pages.map(<[&str]>::concat).collect()
     }
 
     /// Returns the rules that [`Reply::Always`] would add.

@@ -223,6 +223,61 @@ async fn a_worktree_that_is_named_after_the_project_takes_no_question() {
 }
 
 #[tokio::test]
+async fn the_protected_names_in_a_worktree_named_after_the_project_are_asked_about_at_once() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    repository(&area);
+    let script = "git switch -q topic && mkdir .vscode && echo {} > .vscode/settings.json && git add -A && git commit -qm s \
+                  && git switch -q main";
+    let made = std::process::Command::new("bash").args(["-c", script]).current_dir(area.path("work")).status();
+    assert!(made.expect("git").success());
+    let add =
+        json!({ "command": "git worktree add -q ../work-topic topic && cat ../work-topic/.vscode/settings.json" });
+    let again = json!({ "command": "echo x > ../work-topic/.vscode/settings.json; echo x > ../work-topic/a" });
+    let results = results(&area, &person, &[add, again]).await;
+    assert_eq!((results[0].exit_code, &*results[0].output), (Some(0), "{}"));
+    assert!(results[1].output.contains("settings.json"), "{}", results[1].output);
+    assert_eq!(fs::read_to_string(area.path("work-topic/.vscode/settings.json")).expect("a file"), "{}\n");
+    assert_eq!(fs::read_to_string(area.path("work-topic/a")).expect("a file"), "x\n");
+    let name = real(&area.path("work-topic/.vscode/settings.json"));
+    assert_eq!(person.asked(), [format!("the command asks for changes of {name}: git makes a worktree there")]);
+}
+
+/// What comes of commands that no rule allows, if a person says yes to all of them.
+async fn after_a_yes(area: &Area, commands: &[&str]) -> (Vec<ToolResult>, Vec<String>) {
+    let person = Person::who_says(true);
+    let call = |command: &&str| json!({ "command": command }).to_string();
+    let script = commands.iter().map(call).fold(Script::new(), |script, call| script.call("bash", &call));
+    let (mut builder, results) = area.agent(script.say("done").may_end_early());
+    run(&built(builder.with(Permissions::default()).approver(person.clone())), "go").await;
+    let results = Arc::into_inner(results).map_or_else(Vec::new, |results| results.into_inner().expect("no panic"));
+    (results, person.asked())
+}
+
+#[tokio::test]
+async fn a_yes_to_a_command_counts_for_the_protected_files_that_it_names() {
+    let area = Area::new();
+    let (results, asked) =
+        after_a_yes(&area, &["mkdir -p .vscode && echo {} > .vscode/settings.json", "cat .vscode/settings.json"]).await;
+    assert_eq!((results[0].exit_code, &*results[1].output), (Some(0), "{}"), "{results:?}");
+    let file = real(&area.path("work/.vscode/settings.json"));
+    assert!(asked[0].contains(&file) && asked[0].contains("protected"), "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_command_that_changes_what_stays_closed_is_refused_without_a_question() {
+    let area = Area::new();
+    let commands =
+        ["echo x > vertebra.toml", "mkdir a && cp x a/.mcp.json", "git init -q; echo x > .git/hooks/pre-commit"];
+    let (results, asked) = after_a_yes(&area, &commands).await;
+    for (result, name) in results.iter().zip(["vertebra.toml", "a/.mcp.json", ".git/hooks/pre-commit"]) {
+        let says = format!("not run, nothing was changed: the command changes `{name}`, which stays closed");
+        assert!(result.output.contains(&says), "{}", result.output);
+    }
+    assert_eq!((results.len(), asked), (3, Vec::new()));
+    assert!(!area.path("work/a").exists());
+}
+
+#[tokio::test]
 async fn a_worktree_elsewhere_is_asked_about_at_once() {
     for folder in ["../beside", "../work_modules", "../.cargo", "../outside/work-x"] {
         let (area, person) = (Area::new(), Person::who_says(true));

@@ -148,6 +148,18 @@ async fn a_path_outside_that_the_sandbox_refuses_is_named() {
 }
 
 #[tokio::test]
+async fn a_program_that_does_without_its_folder_in_the_home_folder_needs_no_grant() {
+    let area = Area::new();
+    fs::create_dir_all(area.path("home")).expect("a folder");
+    let result = area.bash("mkdir ~/.gunicorn; echo serves").await;
+    let advice = "home/.gunicorn, outside of the writable folders; most programs do without such a folder";
+    assert!(result.output.contains(advice), "{}", result.output);
+    let result = area.bash("mkdir ~/reports").await;
+    let advice = "home/reports, outside of the writable folders; ask for `write` in `needs`";
+    assert!(result.output.contains(advice), "{}", result.output);
+}
+
+#[tokio::test]
 async fn a_path_that_the_user_may_not_change_anyway_is_no_matter_of_the_sandbox() {
     let result = Area::new().bash("echo x > /proc/version; echo x > /dev/full; false").await;
     assert!(!result.output.contains("[the sandbox"), "{}", result.output);
@@ -157,6 +169,17 @@ async fn a_path_that_the_user_may_not_change_anyway_is_no_matter_of_the_sandbox(
 async fn a_system_call_that_the_sandbox_refuses_is_named() {
     let code = "import ctypes, sys\nsys.exit(ctypes.CDLL(None).unshare(0x10000000) == -1)";
     says(&Area::new().bash(&python(code)).await, "the sandbox blocked the system call `unshare`");
+}
+
+#[tokio::test]
+async fn a_system_call_that_a_program_did_without_is_not_named() {
+    // The check of types fails, and not the call.
+    let code = "import ctypes, sys\nctypes.CDLL(None).unshare(0x10000000)\nprint('a.ts(1): error TS2591')\nsys.exit(2)";
+    let result = Area::new().bash(&python(code)).await;
+    assert_eq!(result.exit_code, Some(2), "{}", result.output);
+    assert!(!result.output.contains("[the sandbox"), "{}", result.output);
+    let complains = code.replace("error TS2591", "Operation not permitted");
+    says(&Area::new().bash(&python(&complains)).await, "the sandbox blocked the system call `unshare`");
 }
 
 #[tokio::test]

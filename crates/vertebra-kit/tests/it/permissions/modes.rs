@@ -159,6 +159,10 @@ async fn rules_that_deny_or_ask_hold_in_every_mode() {
         reads(planning, "bash", command("ls && make all")).await,
         "blocked by permissions/rules: plan mode is on and `make all` does more than read; describe what you would do, and let the user leave plan mode"
     );
+    // A line that cannot be told apart is not blamed on its first command.
+    let planning = in_mode(Mode::Plan);
+    let said = reads(planning, "bash", command("ls && cd .. && ls; cat <(date)")).await;
+    assert!(said.contains("`cd ..` does more than read"), "{said}");
 }
 
 #[test]

@@ -63,7 +63,12 @@ fn parts(command: &str, ground: &Ground) -> Option<Vec<String>> {
     let mut walk = Walk::new(command, ground);
     walk.line(tree.root_node());
     let is_empty = walk.readers.is_empty() && walk.more.is_empty();
-    if walk.is_lost || is_empty || shell::is_beyond_reading(command) || !outside::stays_inside(&walk) {
+    if walk.is_lost
+        || walk.rises_from_elsewhere()
+        || is_empty
+        || shell::is_beyond_reading(command)
+        || !outside::stays_inside(&walk)
+    {
         return None;
     }
     let text = |range: &std::ops::Range<usize>| command.get(range.clone()).map(str::to_owned);

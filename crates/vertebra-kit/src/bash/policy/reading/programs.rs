@@ -205,10 +205,17 @@ impl Walk<'_> {
         if matches!(path, "" | "-" | "/dev/null" | "/dev/stdin") {
             return true;
         }
+        if path.split('/').any(|part| part != ".." && part.ends_with(":..")) {
+            return false;
+        }
+        if path.split('/').any(|part| part == "..") {
+            let risen = self.risen(path);
+            self.paths.extend(risen.iter().map(|path| path.to_string_lossy().into_owned()));
+            return risen.is_some();
+        }
         let inside =
             path.strip_prefix(&self.ground.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let stays =
-            !path.split('/').any(|part| part == ".." || part.ends_with(":..")) && (!path.starts_with('/') || inside);
+        let stays = !path.starts_with('/') || inside;
         if stays {
             self.paths.push(path.to_owned());
         }
@@ -220,7 +227,7 @@ impl Walk<'_> {
         if folder.starts_with('-') || folder.is_empty() || !self.stays(folder) {
             return None;
         }
-        self.folders.push(folder.clone());
+        self.moves(folder);
         Some(Flow::Any)
     }
 

@@ -1,5 +1,6 @@
 //! Long lists of commands that run without a question, and of such that must not.
 
+mod rising;
 mod starting;
 
 use std::{fs, os::unix::fs::symlink, path::Path};

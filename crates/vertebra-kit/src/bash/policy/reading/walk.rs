@@ -3,9 +3,11 @@
 use std::{
     collections::{BTreeSet, HashMap},
     ops::Range,
+    path::{Path, PathBuf},
 };
 
 use tree_sitter::Node;
+use vertebra::paths::absolute;
 
 use super::{
     super::{
@@ -48,6 +50,20 @@ pub(super) struct Needs {
     pub(super) picks_version: bool,
 }
 
+/// The position of the shell in the folders.
+#[derive(Debug)]
+struct Position {
+    /// The folder, as far as that is certain.
+    at: Option<String>,
+    /// The number of conditions and loops around the current command, which may run or not.
+    doubts: usize,
+    loops: usize,
+    /// Whether a path goes up, so that it means another one in another folder.
+    rises: bool,
+    /// Whether a loop changes folders: an earlier command of the loop then runs again in another folder.
+    strays: bool,
+}
+
 /// A walk through one command line.
 pub(super) struct Walk<'t> {
     text: &'t str,
@@ -65,6 +81,7 @@ pub(super) struct Walk<'t> {
     again: BTreeSet<String>,
     /// The folders that the line changes to.
     pub(super) folders: Vec<String>,
+    position: Position,
     /// The folders that git works in.
     pub(super) git: Vec<String>,
     /// The paths that are read.
@@ -92,6 +109,7 @@ impl<'t> Walk<'t> {
             variables: HashMap::new(),
             again: BTreeSet::new(),
             folders: Vec::new(),
+            position: Position { at: Some(ground.here.clone()), doubts: 0, loops: 0, rises: false, strays: false },
             git: Vec::new(),
             paths: Vec::new(),
             globs: Vec::new(),
@@ -113,6 +131,54 @@ impl<'t> Walk<'t> {
 
     pub(super) fn has_moved(&self) -> bool {
         !self.folders.is_empty()
+    }
+
+    /// Notes that the line changes to a folder of the project.
+    pub(super) fn moves(&mut self, folder: &str) {
+        let there = self.position.at.take().map(|at| absolute(&at, folder));
+        // An earlier command may change the folders.
+        let is_certain = self.position.doubts == 0 && self.more.is_empty();
+        let there = there.filter(|there| is_certain && Path::new(there).join(".").is_dir());
+        self.position.strays |= self.position.loops > 0;
+        self.folders.push(there.clone().unwrap_or_else(|| folder.to_owned()));
+        self.position.at = there;
+    }
+
+    /// Returns the path that one with `..` leads to, if that is in the folder: as written, and as the kernel follows it.
+    pub(super) fn risen(&mut self, path: &str) -> Option<PathBuf> {
+        self.position.rises = true;
+        let at = self.position.at.as_deref().filter(|_| self.more.is_empty())?;
+        let followed = Path::new(at).canonicalize().map_or_else(|_| at.into(), |at| at.join(path));
+        Path::new(&absolute(at, path)).starts_with(&self.ground.folder).then_some(followed)
+    }
+
+    /// Walks a subshell, which leaves the folder of its parent as it is.
+    fn apart<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let at = self.position.at.clone();
+        let value = self.conditional(body);
+        self.position.at = at;
+        value
+    }
+
+    /// Walks commands that may run or not.
+    fn doubtful<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.position.doubts += 1;
+        let value = self.conditional(body);
+        self.position.doubts -= 1;
+        value
+    }
+
+    /// Walks commands that may run several times.
+    fn repeated<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.position.loops += 1;
+        let value = self.doubtful(body);
+        self.position.loops -= 1;
+        value
+    }
+
+    /// Returns whether a path goes up from a folder in which the shell may not be.
+    pub(super) fn rises_from_elsewhere(&self) -> bool {
+        self.position.rises && self.position.strays
     }
 
     /// Gives up: the whole line is one part that does more than read.
@@ -195,10 +261,10 @@ impl<'t> Walk<'t> {
             "list" | "pipeline" | "redirected_statement" => self.list(node, input),
             "negated_command" | "do_group" | "variable_assignments" => self.statements(node, input),
             "compound_statement" if !self.of(node).starts_with("((") => self.statements(node, input),
-            "subshell" => self.conditional(|walk| walk.statements(node, input)),
-            "if_statement" | "elif_clause" | "else_clause" => self.conditional(|walk| walk.statements(node, input)),
+            "subshell" => self.apart(|walk| walk.statements(node, input)),
+            "if_statement" | "elif_clause" | "else_clause" => self.doubtful(|walk| walk.statements(node, input)),
             "for_statement" => self.for_each(node, input),
-            "while_statement" => self.conditional(|walk| walk.statements(node, input)),
+            "while_statement" => self.repeated(|walk| walk.statements(node, input)),
             "variable_assignment" => self.assign(node).unwrap_or_else(|| self.lose()),
             "test_command" => self.test(node).unwrap_or_else(|| self.lose()),
             _ => self.lose(),
@@ -229,7 +295,7 @@ impl<'t> Walk<'t> {
         if !is_for || values.is_empty() || values.len() > MAX_TURNS || !is_harmless(&name) {
             return self.lose();
         }
-        self.conditional(|walk| {
+        self.repeated(|walk| {
             for value in values {
                 let value = match value {
                     _ if walk.again.contains(&name) => Word::Any { many: true, wild: true },
@@ -289,13 +355,24 @@ impl<'t> Walk<'t> {
         if redirects.any(|redirect| redirect.kind() == "heredoc_redirect") {
             return self.does_more(node.byte_range(), node);
         }
-        let mut printed = None;
+        let (mut printed, mut may_be_skipped) = (None, false);
+        let before = self.folders.len();
+        let mut moved = before;
         for (at, pipeline) in pipelines.iter().enumerate() {
-            let flow = if at == 0 && pipeline.stages.len() == 1 {
-                self.pipeline(pipeline, input)
-            } else {
-                self.conditional(|walk| walk.pipeline(pipeline, input))
+            may_be_skipped |= pipeline.is_else;
+            // What follows `cd a ||` runs where `cd` has failed.
+            if pipeline.is_else && self.folders.len() > before {
+                self.position.at = None;
+            }
+            let flow = match pipeline.stages.len() {
+                2.. => self.apart(|walk| walk.pipeline(pipeline, input)),
+                _ if may_be_skipped => self.doubtful(|walk| walk.pipeline(pipeline, input)),
+                _ if at == 0 => self.pipeline(pipeline, input),
+                _ => self.conditional(|walk| walk.pipeline(pipeline, input)),
             };
+            if at == 0 {
+                moved = self.folders.len();
+            }
             // `a || true`: both print. `cd a && b`: only the second one does.
             let is_silent =
                 at == 0 && pipelines.len() > 1 && pipeline.plain().is_some_and(|first| self.prints_nothing(first));
@@ -303,11 +380,23 @@ impl<'t> Walk<'t> {
                 printed = Some(if printed.is_none_or(|before| before == flow) { flow } else { Flow::Any });
             }
         }
+        // After `a && cd b`, the shell may be in either folder.
+        if self.folders.len() > moved {
+            self.position.at = None;
+        }
         printed.unwrap_or(Flow::Any)
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline<'_>, input: Flow) -> Flow {
-        pipeline.stages.iter().fold(input, |flow, stage| self.stage(stage, flow))
+        let at = self.position.at.clone();
+        let is_one = pipeline.stages.len() == 1;
+        pipeline.stages.iter().fold(input, |flow, stage| {
+            let flow = self.stage(stage, flow);
+            if !is_one {
+                self.position.at.clone_from(&at);
+            }
+            flow
+        })
     }
 
     fn stage(&mut self, stage: &Stage<'_>, mut input: Flow) -> Flow {
@@ -382,8 +471,11 @@ impl<'t> Walk<'t> {
         if !is_plain_name(name) {
             return self.lose();
         }
+        // Names that begin with `..` mean other files in another folder.
+        let goes_up = |word: &Word| word.text().is_some_and(|text| text.split('/').any(|part| part == ".."));
         match self.program(name, &words, input) {
             Some(flow) => {
+                let flow = if words.iter().any(goes_up) { Flow::Any } else { flow };
                 self.programs.insert(name.to_owned());
                 self.readers.push(node.byte_range());
                 flow
@@ -438,7 +530,7 @@ impl<'t> Walk<'t> {
         let more = self.more.len();
         self.depth += 1;
         let keeps_whole = std::mem::take(&mut self.keeps_whole);
-        let flow = self.conditional(|walk| walk.statements(node, Flow::Any));
+        let flow = self.apart(|walk| walk.statements(node, Flow::Any));
         self.keeps_whole = keeps_whole;
         self.depth -= 1;
         // The command around it is then the part that does more.

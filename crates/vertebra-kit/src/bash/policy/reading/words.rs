@@ -143,7 +143,9 @@ impl Walk<'_> {
                 }
                 (Piece::Names(names), None) if known.is_empty() => rest = Some(Word::Names(names)),
                 // A name of one folder may be a link in another.
-                (Piece::Names(names), None) if known.ends_with('/') && !globs && !expands && self.stays(&known) => {
+                (Piece::Names(names), None)
+                    if known.ends_with('/') && !globs && !expands && !known.contains("..") && self.stays(&known) =>
+                {
                     rest = Some(Word::Names(Names { dash: false, wide: true, ..names }));
                 }
                 (Piece::Any { many, wild }, None) if known.is_empty() => rest = Some(Word::Any { many, wild }),

@@ -19,11 +19,7 @@ use super::{
     detach::detach,
     place::{Name, path_of},
 };
-use crate::protected::{Protection, git, is_policy, protection_below};
-
-/// Folders in which package managers unpack what others wrote. Names that configure agents and editors are common there,
-/// and nobody works in them.
-const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+use crate::protected::{Protection, git, is_packaged, is_policy, protection_below};
 
 /// How many names are looked through for protected files with a second name.
 const LOOKED_AT: usize = 500_000;
@@ -453,14 +449,6 @@ fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
     let mut way = "../".repeat(steps);
     way.push_str("HEAD");
     statat(folder, way, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-}
-
-fn is_packaged(path: &Path, root: &Path) -> bool {
-    let (path, root) = (path.as_os_str().as_bytes(), root.as_os_str().as_bytes());
-    let below = path.strip_prefix(root).unwrap_or(path);
-    // The folder of the packages itself is still a name among others.
-    let above = below.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |last| &below[..last]);
-    above.split(|byte| *byte == b'/').any(|name| PACKAGES.iter().any(|packages| name == packages.as_bytes()))
 }
 
 pub(super) fn identity(found: &Stat) -> Identity {
