@@ -5,8 +5,8 @@ use std::{sync::LazyLock, time::Instant};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vertebra::{
-    AfterInference, BeforeInference, InferenceDelta, InferenceReport, Message, Messages, ModelId, Point as _, PointInfo,
-    Request,
+    AfterInference, BeforeInference, InferenceDelta, InferenceReport, Message, Messages, ModelId, Point as _,
+    PointInfo, Request,
 };
 use vertebra_kit::structured::{Schema, SchemaError};
 

@@ -126,7 +126,7 @@ async fn a_stop_at_an_own_point_ends_the_run() {
     let mut builder = deployer(&model);
     builder.guard(BeforeDeploy.named("enough"), async |_| stop("enough for today"));
     let report = run(&mut builder).await;
-    assert_eq!(ending(&report), "stopped (stoprequested) by enough: enough for today");
+    assert_eq!(ending(&report), "stopped (requested) by enough: enough for today");
 }
 
 #[tokio::test]
@@ -401,7 +401,14 @@ fn a_declaration_that_cannot_hold_is_an_error() {
         add(PointDeclaration { attributes: vec![("depth".to_owned(), PatternKind::Exact)], ..declaration("Deep") }),
         add(PointDeclaration { attributes: vec![("tool".to_owned(), PatternKind::Glob)], ..declaration("Tooled") }),
     ];
-    insta::assert_snapshot!(cases.join("\n"), @"");
+    insta::assert_snapshot!(cases.join("\n"), @r"
+    `beforeDeploy` cannot be the name of a point: write letters and digits that begin with a capital, such as `BeforeDeploy`
+    the point Asking has the power `ask` but not `deny`, so a hook that fails could not refuse anything: add `deny`
+    the point Retrying cannot have the power `retry`: a declared point has `deny`, `ask`, `allow` and `stop`
+    the point Calling cannot be called `PreToolUse`: the built-in point BeforeToolUse is called so too; choose another name
+    the point Deep cannot have the attribute `depth`: every event or matcher has a field of that name; choose another
+    the point Tooled cannot have the attribute `tool`: its patterns are of another kind than those of the built-in attribute of that name
+    ");
     let one = declaration("OneDeclared").point().expect("a point");
     assert_eq!(one, declaration("OneDeclared").point().expect("a point"));
     assert_eq!(points.add(one), Ok(()));
