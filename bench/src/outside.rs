@@ -13,7 +13,7 @@ use bench_harness::Suite;
 use serde_json::json;
 use tokio::runtime::Builder;
 use vertebra::{
-    AgentState, BeforeToolUse, Frame, Outcome, Retries,
+    AgentState, AnyHook as _, BeforeToolUse, Frame, Outcome, Retries,
     prelude::*,
     testing::{call, scope},
 };
@@ -68,7 +68,10 @@ fn asked(run: &RunSettings) -> impl FnMut() -> Outcome<BeforeToolUse> + use<> {
     let services = Services { folder: "/".into(), variables: BTreeMap::new(), ..Services::default() };
     let handler = build(run, &services).expect("a handler");
     let mut set = HookSet::new();
-    set.add_guard(BeforeToolUse.named("outside"), External::new(Arc::clone(&handler), Duration::from_secs(30)));
+    set.add_guard(
+        BeforeToolUse.named("outside"),
+        External::new(Arc::clone(&handler), Duration::from_secs(30)).at(BeforeToolUse),
+    );
     let hooks = Hooks::new(set).expect("one hook");
     let mut event = call("bash", json!({ "command": "git push" }));
     let mut state = AgentState::default();

@@ -23,7 +23,7 @@ use crate::{
 #[expect(clippy::type_complexity, reason = "each type is written once, and says what the function takes and returns")]
 pub struct PointCode<P: Point> {
     pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
-    pub(crate) dispatch: for<'a> fn(Guard<Arc<Snapshot>>, Frame<'a, P>) -> BoxFuture<'a, Outcome<P>>,
+    pub(crate) dispatch: for<'a> fn(P, Guard<Arc<Snapshot>>, Frame<'a, P>) -> BoxFuture<'a, Outcome<P>>,
     pub(crate) explain: fn(&Table<P>, &P::Event, &P::State) -> Vec<Explanation>,
     /// The JSON form of an event.
     pub event_to_json: fn(&P::Event) -> Result<Value, Error>,
@@ -38,7 +38,7 @@ impl<P: Point> PointCode<P> {
     pub fn compiled_here() -> Self {
         Self {
             compile: |registered| Ok(Arc::new(Table::<P>::compile(registered)?) as AnyTable),
-            dispatch: |held, frame| Box::pin(run(held, frame)),
+            dispatch: |point, held, frame| Box::pin(run(point, held, frame)),
             explain: Table::explain,
             event_to_json: |event| serde_json::to_value(event),
             event_from_json: |value| serde_json::from_value(value),

@@ -62,15 +62,16 @@ pub(crate) trait Subject {
 pub(crate) struct Happening<'a, P: Point> {
     pub(crate) event: &'a P::Event,
     pub(crate) state: &'a P::State,
+    pub(crate) attributes: &'static [Attribute],
 }
 
 impl<P: Point> Subject for Happening<'_, P> {
     fn attributes(&self) -> &'static [Attribute] {
-        P::ATTRIBUTES
+        self.attributes
     }
 
     fn attribute(&self, place: u32) -> Option<AttributeValue<'_>> {
-        self.event.attribute(P::ATTRIBUTES[place as usize].key)
+        self.event.attribute(self.attributes[place as usize].key)
     }
 
     fn metadata(&self, key: &str) -> Option<&Value> {

@@ -1,7 +1,6 @@
 //! One dispatch: all matching hooks of a point over one event.
 
 use std::{
-    any::TypeId,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::Arc,
@@ -18,6 +17,7 @@ use crate::{
     hook::{ErasedGuard, ErasedWatch, Job, Look},
     log::{Infos, Log, More, SoFar, Wrote},
     outcome::Finished,
+    point::PointId,
     registry::Snapshot,
     supervise::{Started, answered, supervise},
     table::{Lane, Selected, Slot, Watcher},
@@ -51,11 +51,12 @@ pub enum Retries {
 #[inline]
 #[expect(clippy::manual_async_fn, clippy::too_many_lines, reason = "see above")]
 pub(crate) fn run<P: Point>(
+    point: P,
     held: Guard<Arc<Snapshot>>,
     frame: Frame<'_, P>,
 ) -> impl Future<Output = Outcome<P>> + Send {
     async move {
-        let Some(at) = held.find(TypeId::of::<P>()) else { return Outcome::nothing() };
+        let Some(at) = held.find(PointId::of(point)) else { return Outcome::nothing() };
         let mut finished = Box::new(Finished { held, at, log: Log::new() });
         {
             let Finished { held, at, log } = &mut *finished;
@@ -229,7 +230,7 @@ pub(crate) fn run<P: Point>(
                     }
                     let answer = answered(said, failure).map(|()| P::Verdict::proceed());
                     if let Err(failure) = &answer {
-                        tracing::warn!(watch = &*slot.info.name, point = P::NAME, %failure, "a watch failed");
+                        tracing::warn!(watch = &*slot.info.name, point = slot.info.point, %failure, "a watch failed");
                     }
                     let ended = Ended::looked(answer, accounts.take(place));
                     settle(log, &slot.info, place, ended, lap(&mut mark));
@@ -463,6 +464,6 @@ async fn see_later<P: Point>(seen: Arc<Seen<P>>, info: Arc<HookInfo>, watch: Arc
         poll_fn(|task| supervise(&mut watch, &mut waiting, &info, task)).await
     };
     if let Err(failure) = answered(look.said, failure) {
-        tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a detached watch failed");
+        tracing::warn!(watch = &*info.name, point = info.point, %failure, "a detached watch failed");
     }
 }

@@ -98,7 +98,7 @@ pub use notes::{Lasting, Notes};
 pub use options::{AroundOptions, HookOptions};
 pub use order::nearest;
 pub use outcome::{Outcome, Ruling};
-pub use point::{Bare, Event, Point, State};
+pub use point::{Bare, Event, Identity, Point, State};
 pub use record::{Ran, Record, Skipped, Trace};
 pub use registry::{Explanation, Hooks};
 pub use set::{Attach, HookSet};

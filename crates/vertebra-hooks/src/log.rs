@@ -192,7 +192,7 @@ impl<P: Point> Log<P> {
             decided_by: decision.map(|ruling| ruling.by.clone()),
             reason: decision.and_then(|ruling| ruling.verdict.reason()).map(str::to_owned),
             took: self.took,
-            ..Record::new(P::NAME)
+            ..Record::new(view.so_far.infos.first().map_or(P::NAME, |info| info.point))
         }
     }
 

@@ -1,17 +1,16 @@
 //! The order of hooks: constraints by name, then priority, then registration.
 
 use std::{
-    any::TypeId,
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
     sync::Arc,
 };
 
-use crate::{HookInfo, Name, RegisterError, Role, set::Registered};
+use crate::{HookInfo, Name, RegisterError, Role, point::PointId, set::Registered};
 
 /// Checks that hooks fit into their tables and that all constraints between them can be met.
 pub(crate) fn check<'r>(hooks: impl IntoIterator<Item = &'r Registered>) -> Result<(), RegisterError> {
-    let mut by_point: HashMap<TypeId, Vec<&Arc<HookInfo>>> = HashMap::new();
+    let mut by_point: HashMap<PointId, Vec<&Arc<HookInfo>>> = HashMap::new();
     for hook in hooks {
         by_point.entry(hook.point).or_default().push(&hook.info);
     }

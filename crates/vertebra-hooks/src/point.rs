@@ -1,5 +1,10 @@
 //! Points, and what an event and a state must offer to stand at one.
 
+use std::{
+    any::TypeId,
+    hash::{Hash, Hasher},
+};
+
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -25,11 +30,80 @@ pub trait Point: Copy + Send + Sync + 'static {
     /// The attributes of its events, which matchers may test here. Those that are tested most come first.
     const ATTRIBUTES: &'static [Attribute] = &[];
 
+    /// Which point this is. The values of most types are one point, which its constants describe; a type whose values are
+    /// several points, such as those that a configuration file declares, describes each of them here.
+    fn identity(self) -> Identity {
+        Identity { number: 0, name: Self::NAME, attributes: Self::ATTRIBUTES, can_refuse: Self::Verdict::can_refuse() }
+    }
+
     /// The point's compiled code. A crate that declares points for other crates overrides it with
     /// `#[inline(never)] fn code() -> PointCode<Self> { PointCode::compiled_here() }`, so that the code exists once.
     #[doc(hidden)]
     fn code() -> PointCode<Self> {
         PointCode::compiled_here()
+    }
+}
+
+/// Which of the points of a type one is, and what it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Distinguishes the points of one type.
+    pub number: u32,
+    /// The name in records, on the wire and in configuration.
+    pub name: &'static str,
+    /// The attributes of its events.
+    pub attributes: &'static [Attribute],
+    /// Whether its hooks can refuse something, so that they fail closed unless told otherwise.
+    pub can_refuse: bool,
+}
+
+/// The key of a table of hooks: a point, or an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct PointId {
+    of: TypeId,
+    number: u32,
+}
+
+impl PointId {
+    #[inline]
+    pub(crate) fn of<P: Point>(point: P) -> Self {
+        Self { of: TypeId::of::<P>(), number: point.identity().number }
+    }
+
+    #[inline]
+    pub(crate) fn of_operation<O: 'static>() -> Self {
+        Self { of: TypeId::of::<O>(), number: 0 }
+    }
+
+    /// One of 64 buckets. A `TypeId` is a hash already, and known to the compiler: all of this is one constant, except for
+    /// points that are made at run time.
+    #[inline]
+    pub(crate) fn bucket(self) -> usize {
+        let mut hasher = TypeIdHasher::default();
+        self.of.hash(&mut hasher);
+        usize::try_from(hasher.finish().wrapping_add(self.number.into()) % 64).unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct TypeIdHasher(u64);
+
+impl Hasher for TypeIdHasher {
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 

@@ -1,11 +1,9 @@
 //! The hooks in force: read without locks, changed while dispatches are in flight.
 
 use std::{
-    any::TypeId,
     collections::{HashMap, HashSet},
     fmt,
     future::Future,
-    hash::{Hash, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
@@ -21,6 +19,7 @@ use crate::{
     dispatch::run,
     layers::{Layer, Layers, Tree, joined},
     order::{Names, check, nearest},
+    point::PointId,
     set::{AnyTable, Registered},
     table::Table,
 };
@@ -64,7 +63,7 @@ impl fmt::Debug for Hooks {
 pub(crate) struct Snapshot {
     pub(crate) registered: Vec<Registered>,
     /// By bucket.
-    tables: Box<[(TypeId, AnyTable)]>,
+    tables: Box<[(PointId, AnyTable)]>,
     /// Where the tables of a bucket begin.
     buckets: [u16; BUCKETS],
 }
@@ -193,8 +192,8 @@ impl Hooks {
 
     /// Whether anyone listens at this point.
     #[inline]
-    pub fn any_at<P: Point>(&self, _point: P) -> bool {
-        let point = TypeId::of::<P>();
+    pub fn any_at<P: Point>(&self, point: P) -> bool {
+        let point = PointId::of(point);
         self.inner.may_listen(point) && self.inner.snapshot.load().find(point).is_some()
     }
 
@@ -206,35 +205,35 @@ impl Hooks {
     #[expect(clippy::manual_async_fn, reason = "an `async fn` keeps its arguments twice")]
     pub fn dispatch<'a, P: Point>(
         &'a self,
-        _point: P,
+        point: P,
         frame: Frame<'a, P>,
     ) -> impl Future<Output = Outcome<P>> + Send + use<'a, P> {
         async move {
             // Most points have no hooks, so that is the first question.
-            if !self.inner.may_listen(TypeId::of::<P>()) {
+            if !self.inner.may_listen(PointId::of(point)) {
                 return Outcome::nothing();
             }
-            run(self.inner.snapshot.load(), frame).await
+            run(point, self.inner.snapshot.load(), frame).await
         }
     }
 
     /// Does the same as [`dispatch`](Self::dispatch), through the code that the point's own crate has compiled. It costs
     /// one allocation and saves a copy of the dispatch in the caller's crate: for callers that are not a hot path.
-    pub async fn dispatch_boxed<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
-        if !self.inner.may_listen(TypeId::of::<P>()) {
+    pub async fn dispatch_boxed<P: Point>(&self, point: P, frame: Frame<'_, P>) -> Outcome<P> {
+        if !self.inner.may_listen(PointId::of(point)) {
             return Outcome::nothing();
         }
-        (P::code().dispatch)(self.inner.snapshot.load(), frame).await
+        (P::code().dispatch)(point, self.inner.snapshot.load(), frame).await
     }
 
     /// [`dispatch`](Self::dispatch) for points without a state of their own.
-    pub async fn fire<P: Point<State = Bare>>(&self, _point: P, event: &mut P::Event) -> Outcome<P> {
-        if !self.inner.may_listen(TypeId::of::<P>()) {
+    pub async fn fire<P: Point<State = Bare>>(&self, point: P, event: &mut P::Event) -> Outcome<P> {
+        if !self.inner.may_listen(PointId::of(point)) {
             return Outcome::nothing();
         }
         let mut state = Bare::default();
         let frame = Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed };
-        run(self.inner.snapshot.load(), frame).await
+        run(point, self.inner.snapshot.load(), frame).await
     }
 
     /// Does an operation inside the arounds that wrap it.
@@ -251,7 +250,7 @@ impl Hooks {
         F: Fn(O::Event) -> Fut + Send + Sync,
         Fut: Future<Output = O::Output> + Send,
     {
-        let operation = TypeId::of::<O>();
+        let operation = PointId::of_operation::<O>();
         if !self.inner.may_listen(operation) {
             return Ok(core(event).await);
         }
@@ -265,9 +264,9 @@ impl Hooks {
     }
 
     /// The hooks of a point in the order they run, and which of them match an event.
-    pub fn explain<P: Point>(&self, _point: P, event: &P::Event, state: &P::State) -> Vec<Explanation> {
+    pub fn explain<P: Point>(&self, point: P, event: &P::Event, state: &P::State) -> Vec<Explanation> {
         let held = self.current();
-        let table = held.find(TypeId::of::<P>()).and_then(|at| held.table::<P>(at));
+        let table = held.find(PointId::of(point)).and_then(|at| held.table::<P>(at));
         table.map(|table| (P::code().explain)(table, event, state)).unwrap_or_default()
     }
 
@@ -353,9 +352,9 @@ impl Hooks {
 impl Inner {
     /// Whether anyone may listen. `false` is certain.
     #[inline]
-    fn may_listen(&self, point: TypeId) -> bool {
+    fn may_listen(&self, point: PointId) -> bool {
         self.catch_up();
-        self.listening.load(Ordering::Acquire) & (1 << bucket(point)) != 0
+        self.listening.load(Ordering::Acquire) & (1 << point.bucket()) != 0
     }
 
     /// Takes over what the layers have changed.
@@ -403,7 +402,7 @@ impl Inner {
     }
 
     fn put_in_force(&self, next: Arc<Snapshot>) {
-        let listening = next.tables.iter().fold(0, |all, (point, _)| all | 1 << bucket(*point));
+        let listening = next.tables.iter().fold(0, |all, (point, _)| all | 1 << point.bucket());
         // Too many bits for a moment only cost a look; too few would hide a hook.
         self.listening.fetch_or(listening, Ordering::Release);
         self.snapshot.store(next);
@@ -415,7 +414,7 @@ impl Inner {
 fn check_known(before: &Snapshot, above: &[Arc<Snapshot>], registered: &[Registered]) -> Result<(), RegisterError> {
     let known: HashSet<_> = before.registered.iter().map(Registered::id).collect();
     let is_new = |one: &&Registered| one.info.has_constraints() && !known.contains(&one.id());
-    let mut names: HashMap<TypeId, Names<'_>> = HashMap::new();
+    let mut names: HashMap<PointId, Names<'_>> = HashMap::new();
     for new in registered.iter().filter(is_new) {
         let names = names.entry(new.point).or_insert_with(|| {
             let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(registered);
@@ -433,7 +432,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Snapshot {
     fn compile(registered: Vec<Registered>) -> Result<Self, RegisterError> {
         check(&registered)?;
-        let mut by_point: HashMap<TypeId, Vec<&Registered>> = HashMap::new();
+        let mut by_point: HashMap<PointId, Vec<&Registered>> = HashMap::new();
         for one in &registered {
             by_point.entry(one.point).or_default().push(one);
         }
@@ -441,19 +440,19 @@ impl Snapshot {
             .into_iter()
             .map(|(point, at_point)| Ok((point, (at_point[0].compile)(&at_point)?)))
             .collect::<Result<Box<[_]>, RegisterError>>()?;
-        tables.sort_by_key(|(point, _)| bucket(*point));
+        tables.sort_by_key(|(point, _)| point.bucket());
         let mut buckets = [0; BUCKETS];
         for (at, (point, _)) in tables.iter().enumerate().rev() {
             // Where there are more points than this can count, the search begins too early.
-            buckets[bucket(*point)] = u16::try_from(at).unwrap_or(u16::MAX);
+            buckets[point.bucket()] = u16::try_from(at).unwrap_or(u16::MAX);
         }
         Ok(Self { registered, tables, buckets })
     }
 
     /// Where the table of a point is.
     #[inline]
-    pub(crate) fn find(&self, point: TypeId) -> Option<usize> {
-        let first = usize::from(self.buckets[bucket(point)]);
+    pub(crate) fn find(&self, point: PointId) -> Option<usize> {
+        let first = usize::from(self.buckets[point.bucket()]);
         let at = self.tables.get(first..)?.iter().position(|(id, _)| *id == point)?;
         Some(first + at)
     }
@@ -475,34 +474,4 @@ fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterErro
         name: name.to_owned(),
         nearest: nearest(name, registered.iter().map(|one| &one.info.name)).cloned(),
     })
-}
-
-/// The bucket of a point. A `TypeId` is a hash already, and known to the compiler: all of this is one constant.
-#[inline]
-fn bucket(point: TypeId) -> usize {
-    let mut hasher = TypeIdHasher::default();
-    point.hash(&mut hasher);
-    usize::try_from(hasher.finish() % 64).unwrap_or_default()
-}
-
-#[derive(Default)]
-struct TypeIdHasher(u64);
-
-impl Hasher for TypeIdHasher {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }

@@ -1,7 +1,7 @@
 //! Collecting hooks before they take effect.
 
 use std::{
-    any::{Any, TypeId},
+    any::Any,
     collections::{HashMap, HashSet},
     marker::PhantomData,
     panic::Location,
@@ -9,14 +9,16 @@ use std::{
 };
 
 use crate::{
-    Around, AroundFn, AroundRegistration, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, IntoSeen,
-    Name, Operation, OperationSite, Point, RegisterError, Registration, Role, Site, Verdict, Watch, WatchFn,
+    Around, AroundFn, AroundRegistration, Attribute, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo,
+    IntoSeen, Kind, Name, Operation, OperationSite, Point, RegisterError, Registration, Role, Site, Verdict, Watch,
+    WatchFn,
     around::{AroundTable, ErasedAround},
     compiled::Compiled,
     detached::Queue,
     hook::{Closure, Looking},
     narrow::{Awaited, DecidesNothing, FailsClosed, FailsUnnoticed, Inherited},
     pattern::Compile,
+    point::PointId,
     table::{Body, Entry},
 };
 
@@ -24,7 +26,9 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) info: Arc<HookInfo>,
-    pub(crate) point: TypeId,
+    pub(crate) point: PointId,
+    /// The attributes that its matcher may test.
+    pub(crate) attributes: &'static [Attribute],
     pub(crate) entry: Arc<dyn Any + Send + Sync>,
     pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
     pub(crate) queue: Option<Arc<Queue>>,
@@ -51,7 +55,7 @@ pub struct HookSet {
 /// A hook before its matcher is compiled.
 struct Draft {
     info: HookInfo,
-    point: TypeId,
+    point: PointId,
     location: &'static Location<'static>,
     named: bool,
     finish: Box<dyn FnOnce(HookInfo, Compile) -> Result<Registered, RegisterError> + Send + Sync>,
@@ -84,6 +88,21 @@ impl HookSet {
         self
     }
 
+    /// Adds a guard to a point whose verdict is not known to decide anything. Returns whether it was added: it is not where
+    /// nothing can be kept from happening.
+    #[track_caller]
+    pub fn try_guard<S>(&mut self, site: S, guard: impl Guard<S::Point>) -> bool
+    where
+        S: Site<Roles: Awaited + FailsClosed + Inherited>,
+    {
+        let decides = |kind: &Kind| matches!(kind, Kind::Deny | Kind::Halt | Kind::Stop);
+        let is_added = <S::Point as Point>::Verdict::POWERS.iter().any(decides);
+        if is_added {
+            self.draft(site.registration(), Role::Guard, Body::Guard(Arc::new(guard)), Location::caller());
+        }
+        is_added
+    }
+
     /// Makes these hooks a bundle: its name and a slash stand before theirs, so that two bundles do not collide, and
     /// all of them go by the name of the bundle in [`Hooks::remove`](crate::Hooks::remove) and its like. A bundle whose
     /// name is taken is not installed.
@@ -93,8 +112,8 @@ impl HookSet {
     pub fn bundled(mut self, bundle: impl Into<Name>) -> Self {
         let bundle = bundle.into();
         let inside = |name: &str| -> Name { format!("{bundle}/{name}").into() };
-        let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
-        let mut taken: HashSet<(TypeId, Name)> = self
+        let mut places: HashMap<(PointId, &Location<'_>), usize> = HashMap::new();
+        let mut taken: HashSet<(PointId, Name)> = self
             .drafts
             .iter()
             .filter(|draft| draft.named)
@@ -139,8 +158,9 @@ impl HookSet {
                 return Err(RegisterError::DuplicateBundle { bundle });
             }
         }
-        let mut names: HashSet<(TypeId, Name)> = already.iter().map(|one| (one.point, one.info.name.clone())).collect();
-        let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
+        let mut names: HashSet<(PointId, Name)> =
+            already.iter().map(|one| (one.point, one.info.name.clone())).collect();
+        let mut places: HashMap<(PointId, &Location<'_>), usize> = HashMap::new();
         let mut registered = Vec::with_capacity(self.drafts.len());
         for mut draft in self.drafts {
             let in_use = |name: &Name| names.contains(&(draft.point, name.clone()));
@@ -163,26 +183,29 @@ impl HookSet {
         body: Body<P>,
         at: &'static Location<'static>,
     ) {
-        let Registration { matcher, condition, options, .. } = registration;
+        let Registration { point, matcher, condition, options, .. } = registration;
+        let (identity, point) = (point.identity(), PointId::of(point));
         let on_failure = match role {
             Role::Guard => FailurePolicy::Closed,
-            Role::Hook if P::Verdict::can_refuse() => FailurePolicy::Closed,
+            Role::Hook if identity.can_refuse => FailurePolicy::Closed,
             Role::Hook | Role::Watch | Role::Around => FailurePolicy::Open,
         };
         let named = options.name.is_some();
-        let info = HookInfo { matcher, has_condition: condition.is_some(), ..options.info(P::NAME, role, on_failure) };
+        let info =
+            HookInfo { matcher, has_condition: condition.is_some(), ..options.info(identity.name, role, on_failure) };
         let finish = move |info: HookInfo, when| {
-            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, P::ATTRIBUTES, when)).transpose();
-            let matcher = compiled.map_err(|bad| bad.of(&info.name, P::NAME))?;
+            let attributes = identity.attributes;
+            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, attributes, when)).transpose();
+            let matcher = compiled.map_err(|bad| bad.of(&info.name, info.point))?;
             let queue = match &body {
                 Body::Watch(_, queue) => Some(queue.clone()),
                 Body::Hook(_) | Body::Guard(_) => None,
             };
             let entry = Arc::new(Entry { matcher, condition, body });
             let compile = P::code().compile;
-            Ok(Registered { info: Arc::new(info), point: TypeId::of::<P>(), entry, compile, queue, when })
+            Ok(Registered { info: Arc::new(info), point, attributes, entry, compile, queue, when })
         };
-        self.drafts.push(Draft { info, point: TypeId::of::<P>(), location: at, named, finish: Box::new(finish) });
+        self.drafts.push(Draft { info, point, location: at, named, finish: Box::new(finish) });
     }
 
     fn draft_around<O: Operation>(
@@ -192,14 +215,15 @@ impl HookSet {
         at: &'static Location<'static>,
     ) {
         let options = registration.options;
-        let named = options.name.is_some();
+        let (named, point) = (options.name.is_some(), PointId::of_operation::<O>());
         let info = options.info(O::NAME, Role::Around, FailurePolicy::Closed);
         let finish = move |info: HookInfo, when| {
             let compile = |registered: &[&Registered]| Ok(Arc::new(AroundTable::<O>::compile(registered)?) as AnyTable);
             let entry = Arc::new(around);
-            Ok(Registered { info: Arc::new(info), point: TypeId::of::<O>(), entry, compile, queue: None, when })
+            let attributes = &[];
+            Ok(Registered { info: Arc::new(info), point, attributes, entry, compile, queue: None, when })
         };
-        self.drafts.push(Draft { info, point: TypeId::of::<O>(), location: at, named, finish: Box::new(finish) });
+        self.drafts.push(Draft { info, point, location: at, named, finish: Box::new(finish) });
     }
 }
 

@@ -24,6 +24,7 @@ pub trait Site: Sized {
 /// Made by [`Match`] and [`HookOptions`](crate::HookOptions); `R` is the set of roles that it is for.
 #[must_use = "it registers nothing by itself: give it to `on`, `guard` or `watch`"]
 pub struct Registration<P: Point, R = AnyRole> {
+    pub(crate) point: P,
     pub(crate) matcher: Option<Matcher>,
     pub(crate) condition: Option<Condition<P>>,
     pub(crate) options: Options,
@@ -38,7 +39,7 @@ impl<P: Point> Site for P {
     type Roles = AnyRole;
 
     fn registration(self) -> Registration<P> {
-        Registration { matcher: None, condition: None, options: Options::default(), roles: PhantomData }
+        Registration { point: self, matcher: None, condition: None, options: Options::default(), roles: PhantomData }
     }
 }
 
@@ -70,8 +71,8 @@ impl<P: Point, R> Registration<P, R> {
     where
         R: Narrow<O>,
     {
-        let Self { matcher, condition, options, roles: _ } = self;
-        Registration { matcher, condition, options, roles: PhantomData }
+        let Self { point, matcher, condition, options, roles: _ } = self;
+        Registration { point, matcher, condition, options, roles: PhantomData }
     }
 }
 

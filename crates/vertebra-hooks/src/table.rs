@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Explanation, HookInfo, Point, RegisterError, Role,
+    Attribute, Explanation, HookInfo, Point, RegisterError, Role,
     compiled::{Attributes, Compiled, Happening},
     detached::Queue,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
@@ -61,6 +61,7 @@ pub(crate) struct Slot<B> {
 /// Which hooks of a lane run.
 struct Gate<P: Point> {
     index: Index,
+    attributes: &'static [Attribute],
     entries: Box<[Arc<Entry<P>>]>,
     /// No hook here has a matcher: all of them run, and nobody has to be asked.
     is_open: bool,
@@ -168,18 +169,19 @@ impl<P: Point> Gate<P> {
             .iter()
             .map(|one| one.entry.clone().downcast().expect("a hook is stored under the type of its point"))
             .collect();
+        let attributes = registered.first().map_or(P::ATTRIBUTES, |one| one.attributes);
+        let point = registered.first().map_or(P::NAME, |one| one.info.point);
         // A program that dispatches one event asks each hook: building an index costs more than that.
         let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
         let matchers: Vec<_> = infos.iter().map(|info| info.matcher.as_ref().filter(|_| is_indexed)).collect();
         // Each pattern has compiled alone, so what can fail is only that all of them together are too large.
-        let index = Index::new(&matchers, P::ATTRIBUTES).or_else(|bad| {
-            tracing::warn!(point = P::NAME, %role, reason = %bad, "too many patterns for an index: each hook is asked");
-            Index::new(&vec![None; infos.len()], P::ATTRIBUTES)
+        let index = Index::new(&matchers, attributes).or_else(|bad| {
+            tracing::warn!(point, %role, reason = %bad, "too many patterns for an index: each hook is asked");
+            Index::new(&vec![None; infos.len()], attributes)
         });
-        let index =
-            index.map_err(|bad| bad.of(&infos.first().map_or("?".into(), |info| info.name.clone()), P::NAME))?;
+        let index = index.map_err(|bad| bad.of(&infos.first().map_or("?".into(), |info| info.name.clone()), point))?;
         let is_open = entries.iter().all(|entry| entry.matcher.is_none() && entry.condition.is_none());
-        Ok((infos, Self { index, entries, is_open }))
+        Ok((infos, Self { index, attributes, entries, is_open }))
     }
 
     #[inline]
@@ -192,7 +194,7 @@ impl<P: Point> Gate<P> {
 
     #[inline(never)]
     fn ask(&self, event: &P::Event, state: &P::State) -> Selected {
-        let happening = Happening::<P> { event, state };
+        let happening = Happening::<P> { event, state, attributes: self.attributes };
         let attributes = Attributes::new(&happening);
         let mut places = self.index.candidates(&attributes);
         places.retain(|place| {

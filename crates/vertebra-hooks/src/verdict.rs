@@ -39,6 +39,26 @@ pub enum Kind {
     Deny,
 }
 
+impl Kind {
+    /// The word for it on the wire: `go_on`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proceed => "proceed",
+            Self::Skip => "skip",
+            Self::Allow => "allow",
+            Self::Replace => "replace",
+            Self::Recover => "recover",
+            Self::Retry => "retry",
+            Self::Hold => "hold",
+            Self::Ask => "ask",
+            Self::Stop => "stop",
+            Self::GoOn => "go_on",
+            Self::Halt => "halt",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

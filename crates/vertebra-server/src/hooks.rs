@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
 use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 use tonic::{Request, Response, Status, Streaming};
-use vertebra::{HookInfo as Info, POINTS};
+use vertebra::{Agent, HookInfo as Info, Points, point_named};
 use vertebra_bridge::{
     policy::{self, Trial},
     wire::Happened,
@@ -81,7 +81,7 @@ impl Hooks for Server {
         let inner = self.inner();
         let _place = inner.enter(Lane::Query, &principal.name).await?;
         let hooks = if id.is_empty() {
-            listed(&own(inner, &principal)?)
+            listed(&own(inner, &principal).await?)
         } else {
             listed(&inner.sessions.find(&id, &principal)?.governance)
         };
@@ -164,14 +164,16 @@ impl Inner {
         client.has_room(hook.map_or("", |hook| &hook.name))?;
         // What stands in sessions to come is known from one that nobody opens.
         let names_others = hook.is_some_and(|hook| !hook.before.is_empty() || !hook.after.is_empty());
-        let sample = if names_others { self.sample().await.ok().map(|agent| agent.hooks().clone()) } else { None };
+        let is_own = hook.is_some_and(|hook| point_named(&hook.point).is_none());
+        let sample = if names_others || is_own { self.sample().await.ok().cloned() } else { None };
         let (client, lives) = (client.clone(), self.sessions.all());
+        let points = points_of(sample.as_ref().into_iter().chain(lives.iter().map(|live| &live.governance.agent)));
         let registered = self
             .change_hooks(move || {
                 let mut others: Vec<&vertebra::Hooks> =
                     lives.iter().map(|live| live.governance.agent.hooks()).collect();
-                others.extend(&sample);
-                client.register(register, &lives, &others)
+                others.extend(sample.as_ref().map(Agent::hooks));
+                client.register(register, &lives, &others, &points)
             })
             .await;
         if registered.is_err() {
@@ -190,12 +192,16 @@ impl Inner {
     async fn try_event(&self, event: &str, session_id: &str, principal: &Principal) -> Result<FireResponse, Status> {
         let wrong = |error: String| Status::invalid_argument(format!("the event: {error}"));
         let event: Value = serde_json::from_str(event).map_err(|error| wrong(error.to_string()))?;
-        let happened = Happened::read(&event).map_err(|error| wrong(error.to_string()))?;
-        let Trial { judgement, record } = if session_id.is_empty() {
-            policy::fire(&own(self, principal)?.agent, &happened).await
+        let (own_governance, live);
+        let agent = if session_id.is_empty() {
+            own_governance = own(self, principal).await?;
+            &own_governance.agent
         } else {
-            policy::fire(&self.sessions.find(session_id, principal)?.governance.agent, &happened).await
+            live = self.sessions.find(session_id, principal)?;
+            &live.governance.agent
         };
+        let happened = Happened::among(agent.points(), &event).map_err(|error| wrong(error.to_string()))?;
+        let Trial { judgement, record } = policy::fire(agent, &happened).await;
         Ok(FireResponse {
             judgement_json: serde_json::to_string(&judgement).unwrap_or_default(),
             record_json: serde_json::to_string(&record).unwrap_or_default(),
@@ -230,9 +236,19 @@ async fn hello(said: &mut Streaming<ClientFrame>, patience: Duration) -> Result<
     }
 }
 
-/// An agent with the hooks of a principal's clients and nothing else.
-fn own(inner: &Inner, principal: &Principal) -> Result<Governance, Status> {
-    let agent = policy::bare("remote hooks").map_err(|error| Status::internal(error.to_string()))?;
+/// All points that these agents know. Of two of one name, the first counts.
+fn points_of<'a>(agents: impl Iterator<Item = &'a Agent>) -> Points {
+    let mut points = Points::default();
+    for point in agents.flat_map(|agent| agent.points().own()) {
+        let _ = points.add(*point);
+    }
+    points
+}
+
+/// An agent with the hooks of a principal's clients and nothing else. It knows the points of sessions to come.
+async fn own(inner: &Inner, principal: &Principal) -> Result<Governance, Status> {
+    let points = points_of(inner.sample().await.ok().into_iter());
+    let agent = policy::bare("remote hooks", &points).map_err(|error| Status::internal(error.to_string()))?;
     let governance = Governance::new(Made { agent, besides: Box::new(()) }, principal.name.clone());
     inner.clients.govern(&governance, None).map_err(|error| Status::failed_precondition(error.to_string()))?;
     Ok(governance)
@@ -241,7 +257,8 @@ fn own(inner: &Inner, principal: &Principal) -> Result<Governance, Status> {
 /// The hooks of an agent in the order they run, point by point, and whose they are.
 fn listed(governance: &Governance) -> Vec<HookInfo> {
     let all = governance.agent.hooks().list();
-    let in_order = POINTS.iter().flat_map(|point| policy::in_order(&governance.agent, point));
+    let agent = &governance.agent;
+    let in_order = agent.points().iter().flat_map(|point| point.in_order(agent.hooks()));
     let client = |name: &str| governance.whose(name).map(|key| key.client_id.to_string()).unwrap_or_default();
     let found = in_order.filter_map(|name| all.iter().find(|hook| hook.name == name));
     found.map(|hook| told(hook, client(&hook.name))).collect()

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use serde::{Deserialize, Serialize};
 use vertebra_hooks::RegisterError;
 
-use crate::{JournalError, ModelError};
+use crate::{JournalError, ModelError, PointError};
 
 /// A failure outside a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -127,6 +127,9 @@ pub enum BuildError {
     /// Its hooks do not fit together.
     #[error(transparent)]
     Hooks(#[from] RegisterError),
+    /// A point cannot be registered.
+    #[error(transparent)]
+    Point(#[from] PointError),
     /// Two tools share a name or an alias.
     #[error("two tools are called `{name}`: rename one, or drop the alias")]
     DuplicateTool {

@@ -69,11 +69,16 @@ pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use model::delta::{DeltaReader, Deltas, Halted};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
+pub use points::any::{AnyFired, AnyPoint};
+pub use points::any_hook::{AnyCx, AnyHook, AnySight, AnySite, AnyVerdict, HookAt};
 pub use points::attributes::{ATTRIBUTES, attribute};
+pub use points::declared::{DECLARED_POWERS, PointDeclaration};
 pub use points::events::{CallInSight, Channel, Purpose, StepKind};
 pub use points::head::{At, RunInfo};
-pub use points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor, point_named};
+pub use points::info::{AgentPoint, Changeable, ContextMode, PointInfo};
+pub use points::known::{PointError, Points, UnknownPoint, point_named};
 pub use points::matching::MatchAttribute;
+pub use points::own::OwnEvent;
 pub use points::table::*;
 pub use run::control::RetryNotice;
 pub use run::decision::{Stop, StopReason};
@@ -128,11 +133,16 @@ pub use vertebra_hooks::*;
 /// For a tool with state, use the function [`tool`](fn@tool) or implement [`Tool`].
 pub use vertebra_macros::tool;
 
-/// What the code that [`#[tool]`](macro@tool) writes is made of.
+/// What the code that [`#[tool]`](macro@tool) and [`point!`] write is made of.
 #[doc(hidden)]
 pub mod macros {
     pub use schemars;
     pub use serde;
+
+    /// A sample event of a point as JSON.
+    pub fn json(sample: &impl serde::Serialize) -> serde_json::Value {
+        serde_json::to_value(sample).unwrap_or_default()
+    }
 }
 
 /// All that most programs need: `use vertebra::prelude::*`.

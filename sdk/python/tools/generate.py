@@ -56,6 +56,7 @@ from typing_extensions import Unpack
 from . import events, options, verdicts
 from .answers import Role
 from .decorates import Decorates
+from .point import Point
 from .verdicts import Edited, Told
 
 
@@ -63,7 +64,9 @@ class Registers(abc.ABC):
     """Whatever hooks can be registered with."""
 
     @abc.abstractmethod
-    def _register(self, role: Role, point: str, options: Mapping[str, Any], handler: Callable[[Any], Any]) -> None:
+    def _register(
+        self, role: Role, point: str | Point, options: Mapping[str, Any], handler: Callable[[Any], Any]
+    ) -> None:
         """Puts a hook in force."""
 
 '''
@@ -99,7 +102,8 @@ def decorators() -> str:
                 f"    ) -> Decorates[events.{point.name}Event, {answer[role]}]: ...\n"
             )
         out.append(
-            f"    def {method}(self, point: str, /, **options: Any) -> Decorates[Any, Any]:\n"
+            f"    @overload\n    def {method}(self, point: Point, /, **options: Any) -> Decorates[Any, Any]: ...\n"
+            f"    def {method}(self, point: str | Point, /, **options: Any) -> Decorates[Any, Any]:\n"
             f'        """{doc}"""\n'
             f'        return Decorates(lambda handler: self._register("{role}", point, options, handler))\n\n'
         )

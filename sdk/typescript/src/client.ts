@@ -11,6 +11,7 @@ import {
   answering,
   type GuardHandler,
   type HookHandler,
+  type OwnHandler,
   type WatchHandler,
 } from "./hooks/handlers.js";
 import { Link } from "./hooks/link.js";
@@ -19,6 +20,7 @@ import type { Match } from "./hooks/match.js";
 import { type AnyOptions, type GuardOptions, type HookOptions, hold, type WatchOptions } from "./hooks/registration.js";
 import type { Role } from "./points/answer.js";
 import { type AnyPointName, type PointOf, pointNamed } from "./points/names.js";
+import { OwnPoint } from "./points/own.js";
 import { type GuardPoint, rowOf } from "./points/table.js";
 import { type Report, warn } from "./problem.js";
 import { type RecordLine, type RecordOptions, readRecords } from "./records.js";
@@ -50,6 +52,12 @@ export interface Registration extends AsyncDisposable {
   readonly name: string;
   /** Takes it out of force. */
   unregister(): Promise<void>;
+}
+
+/** Where an event is fired. */
+export interface FireOptions {
+  /** The session whose hooks are asked; without one, the hooks of this owner's clients. */
+  readonly session?: string;
 }
 
 /** The points at which a guard is possible, by any of their names. */
@@ -111,7 +119,14 @@ export class Client implements AsyncDisposable {
     handler: HookHandler<PointOf<N>>,
     options?: HookOptions,
   ): Promise<Registration>;
-  on(point: AnyPointName, ...written: Written): Promise<Registration> {
+  on<E extends object>(point: OwnPoint<E>, handler: OwnHandler<E>, options?: HookOptions): Promise<Registration>;
+  on<E extends object>(
+    point: OwnPoint<E>,
+    match: Match,
+    handler: OwnHandler<E>,
+    options?: HookOptions,
+  ): Promise<Registration>;
+  on(point: AnyPointName | OwnPoint<object>, ...written: Written): Promise<Registration> {
     return this.#put("hook", point, written);
   }
 
@@ -127,7 +142,14 @@ export class Client implements AsyncDisposable {
     handler: GuardHandler<PointOf<N>>,
     options?: GuardOptions,
   ): Promise<Registration>;
-  guard(point: AnyPointName, ...written: Written): Promise<Registration> {
+  guard<E extends object>(point: OwnPoint<E>, handler: OwnHandler<E>, options?: GuardOptions): Promise<Registration>;
+  guard<E extends object>(
+    point: OwnPoint<E>,
+    match: Match,
+    handler: OwnHandler<E>,
+    options?: GuardOptions,
+  ): Promise<Registration>;
+  guard(point: AnyPointName | OwnPoint<object>, ...written: Written): Promise<Registration> {
     return this.#put("guard", point, written);
   }
 
@@ -143,7 +165,14 @@ export class Client implements AsyncDisposable {
     handler: WatchHandler<PointOf<N>>,
     options?: WatchOptions,
   ): Promise<Registration>;
-  watch(point: AnyPointName, ...written: Written): Promise<Registration> {
+  watch<E extends object>(point: OwnPoint<E>, handler: OwnHandler<E>, options?: WatchOptions): Promise<Registration>;
+  watch<E extends object>(
+    point: OwnPoint<E>,
+    match: Match,
+    handler: OwnHandler<E>,
+    options?: WatchOptions,
+  ): Promise<Registration>;
+  watch(point: AnyPointName | OwnPoint<object>, ...written: Written): Promise<Registration> {
     return this.#put("watch", point, written);
   }
 
@@ -154,10 +183,15 @@ export class Client implements AsyncDisposable {
 
   /**
    * Puts one event to the hooks that govern a session, or to those that this owner's clients have registered. Nothing is
-   * done besides.
+   * done besides: what the answer means at a custom point is for the caller to say.
    */
-  async fire(event: Trial, options: { readonly session?: string } = {}): Promise<Fired> {
-    const request = { eventJson: JSON.stringify(event), sessionId: options.session ?? "" };
+  fire(event: Trial, options?: FireOptions): Promise<Fired>;
+  fire<E extends object>(point: OwnPoint<E>, event: Partial<E>, options?: FireOptions): Promise<Fired>;
+  async fire(first: Trial | OwnPoint<object>, second: object = {}, third: FireOptions = {}): Promise<Fired> {
+    const isOwn = first instanceof OwnPoint;
+    const event = isOwn ? { ...second, point: first.name } : first;
+    const { session = "" } = isOwn ? third : (second as FireOptions);
+    const request = { eventJson: JSON.stringify(event), sessionId: session };
     const { judgementJson, recordJson } = await told(this.#wire.hooks.fire(request));
     return { judgement: JSON.parse(judgementJson), record: JSON.parse(recordJson) };
   }
@@ -187,8 +221,8 @@ export class Client implements AsyncDisposable {
   }
 
   /** Takes a hook as it was written to the server. */
-  async #put(role: Role, named: AnyPointName, written: Written): Promise<Registration> {
-    const point = pointNamed(named);
+  async #put(role: Role, named: AnyPointName | OwnPoint<object>, written: Written): Promise<Registration> {
+    const point = typeof named === "string" ? pointNamed(named) : named;
     if (point === undefined) throw new TypeError(`unknown point \`${named}\``);
     if (role === "guard" && !rowOf(point).guard) {
       throw new TypeError(
@@ -197,7 +231,7 @@ export class Client implements AsyncDisposable {
     }
     const [match, handler, options = {}] = read(written);
     if (typeof handler !== "function") throw new TypeError(`the handler of a ${role} at ${point} is a function`);
-    const name = options.name ?? this.#name(role, point);
+    const name = options.name ?? this.#name(role, String(point));
     await this.link.register(hold(name, point, role, match, options, answering(point, role, handler)));
     const unregister = (): Promise<void> => this.link.unregister(name);
     return { name, unregister, [Symbol.asyncDispose]: unregister };

@@ -28,7 +28,7 @@ export type {
 export { type HookAction, HookResponse } from "./engine/response.js";
 export { type ErrorCode, VertebraError } from "./errors.js";
 export type { Fired, Judgement, Trial } from "./fire.js";
-export type { GuardHandler, HookHandler as PointHandler, WatchHandler } from "./hooks/handlers.js";
+export type { GuardHandler, HookHandler as PointHandler, OwnHandler, WatchHandler } from "./hooks/handlers.js";
 export type { HookInfo } from "./hooks/list.js";
 export type { Match, MatchTest } from "./hooks/match.js";
 export type {
@@ -39,10 +39,18 @@ export type {
   OnFailure,
   WatchOptions,
 } from "./hooks/registration.js";
-export { AnswerError, type GuardAnswer, type HookAnswer, type OpenAt, type Role } from "./points/answer.js";
+export {
+  AnswerError,
+  type GuardAnswer,
+  type HookAnswer,
+  type OpenAt,
+  type OwnAnswer,
+  type Role,
+} from "./points/answer.js";
 export type * from "./points/data.js";
 export type { Call, EventAt, Head, Purpose } from "./points/events.js";
 export { type AnyPointName, type PointOf, pointNamed } from "./points/names.js";
+export { type Declaration, type Fields, type OwnEvent, type OwnPoint, ownPoint } from "./points/own.js";
 export { type GuardPoint, POINTS, type PointName, type VerdictWord } from "./points/table.js";
 export {
   allow,

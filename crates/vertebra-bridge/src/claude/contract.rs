@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use vertebra::{
-    ToolCall, ToolResult, ToolStatus,
+    PointInfo, ToolCall, ToolResult, ToolStatus,
     events::{PermissionAsked, ToolAsked, ToolFailed, ToolUsed},
 };
 
@@ -187,10 +187,10 @@ impl Condition {
 }
 
 /// What an exchange means there, as an answer of ours.
-pub(crate) fn reply(point: &str, event: &Value, exchange: &Exchange) -> Result<Reply, String> {
-    let input = input(point, event)?;
+pub(crate) fn reply(point: &PointInfo, event: &Value, exchange: &Exchange) -> Result<Reply, String> {
+    let input = input(point.name, event)?;
     let name = input.get("hook_event_name").and_then(Value::as_str).and_then(Event::named);
-    let at = name.ok_or_else(|| format!("Claude Code has no event at {point}"))?;
+    let at = name.ok_or_else(|| format!("Claude Code has no event at {}", point.name))?;
     let failed = || match exchange.stderr.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => format!("{}: {}", exchange.end, line.trim()),
         None => exchange.end.to_string(),
@@ -226,7 +226,7 @@ fn judged(event: &'static Event, input: &Map<String, Value>, ended: &Ended) -> R
 }
 
 /// A judgement in our own words, as far as the point takes them.
-fn answer(point: &str, event: &Value, judgement: Judgement) -> Reply {
+fn answer(point: &PointInfo, event: &Value, judgement: Judgement) -> Reply {
     let message = judgement.user_sees.clone();
     let reason = judgement.reason.clone().or_else(|| message.clone());
     let reason = reason.unwrap_or_else(|| "a hook says so".to_owned());
@@ -248,7 +248,7 @@ fn answer(point: &str, event: &Value, judgement: Judgement) -> Reply {
         }
     };
     let tool = event.get("tool").and_then(Value::as_str).unwrap_or_default();
-    if let (Some(Value::Object(input)), "BeforeToolUse") = (&judgement.tool_input, point) {
+    if let (Some(Value::Object(input)), "BeforeToolUse") = (&judgement.tool_input, point.name) {
         reply.modified = Some(names::args(tool, input).into());
     }
     let replaced = judgement

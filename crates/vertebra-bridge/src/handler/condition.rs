@@ -24,7 +24,7 @@ impl Handler for Conditional {
     }
 
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
-        if self.condition.holds(ask.point, ask.event) {
+        if self.condition.holds(ask.point.name, ask.event) {
             return self.handler.ask(ask);
         }
         let passed_over = format!("{} (not started: its `if` is about other calls)", self.shown());

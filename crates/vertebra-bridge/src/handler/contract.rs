@@ -1,7 +1,7 @@
 //! How what something outside wrote becomes an answer.
 
 use serde_json::Value;
-use vertebra::{AgentPoint, Kind, PointVisitor, Verdict as _, at_point};
+use vertebra::{Kind, PointInfo};
 
 use super::{Answered, Ask, HandlerError};
 use crate::{
@@ -45,7 +45,7 @@ impl Contract {
     fn write(&self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
         let event = match self {
             Self::Vertebra => ask.event.to_string(),
-            Self::ClaudeCode { .. } => Value::Object(claude::input(ask.point, ask.event)?).to_string(),
+            Self::ClaudeCode { .. } => Value::Object(claude::input(ask.point.name, ask.event)?).to_string(),
         };
         Ok(event.into_bytes())
     }
@@ -61,7 +61,7 @@ impl Contract {
 
 /// Exit code 0, or no exit code where there is no process: the answer is what was written. Exit code 2 refuses, with the
 /// error output as the reason. All else is a failure.
-fn read(point: &'static str, exchange: &Exchange) -> Result<Reply, String> {
+fn read(point: &PointInfo, exchange: &Exchange) -> Result<Reply, String> {
     match &exchange.end {
         End::Exited { exit_code: 0 } | End::Answered => {
             Reply::read(&exchange.stdout).map_err(|error| error.to_string())
@@ -72,7 +72,7 @@ fn read(point: &'static str, exchange: &Exchange) -> Result<Reply, String> {
                 said => said,
             };
             refusal(point, reason).ok_or_else(|| {
-                format!("it exited with code {REFUSES}, which refuses, and nothing can be refused at {point}")
+                format!("it exited with code {REFUSES}, which refuses, and nothing can be refused at {}", point.name)
             })
         }
         end => match told(&exchange.stderr) {
@@ -84,23 +84,10 @@ fn read(point: &'static str, exchange: &Exchange) -> Result<Reply, String> {
 
 /// The answer with which this point refuses what is about to happen, if it can: a call is denied, a stream halted, and
 /// where a run is about to end, it goes on with the reason as its instruction.
-pub fn refusal(point: &str, reason: &str) -> Option<Reply> {
-    at_point(point, Refuse(reason)).flatten()
-}
-
-struct Refuse<'r>(&'r str);
-
-impl PointVisitor for Refuse<'_> {
-    type Out = Option<Reply>;
-
-    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
-        let kinds = [Kind::Deny, Kind::Halt, Kind::GoOn];
-        let verdict = kinds.into_iter().find_map(|kind| P::Verdict::with_reason(kind, self.0.to_owned()))?;
-        match serde_json::to_value(verdict) {
-            Ok(Value::Object(verdict)) => Some(Reply { verdict: Some(verdict), ..Reply::default() }),
-            _ => None,
-        }
-    }
+pub fn refusal(point: &PointInfo, reason: &str) -> Option<Reply> {
+    let kinds = [(Kind::Deny, "reason"), (Kind::Halt, "reason"), (Kind::GoOn, "instruction")];
+    let (kind, text) = kinds.into_iter().find(|(kind, _)| point.powers.contains(kind))?;
+    Some(Reply::verdict(kind.word(), text, reason))
 }
 
 /// The beginning of what was said, up to a whole character.

@@ -25,7 +25,7 @@ pub(super) fn passed(services: &Services, named: &[String]) -> BTreeMap<String, 
 /// That, and what this event is about.
 pub(super) fn for_event(passed: &BTreeMap<String, String>, ask: &Ask<'_>) -> Vec<(OsString, OsString)> {
     let session = &*ask.run.info().session_id;
-    let of_event = [("VERTEBRA_POINT", ask.point), ("VERTEBRA_SESSION_ID", session)];
+    let of_event = [("VERTEBRA_POINT", ask.point.name), ("VERTEBRA_SESSION_ID", session)];
     let of_event = of_event.into_iter().chain(ask.file.map(|file| ("FILE", file)));
     let of_event = of_event.map(|(name, value)| (name.into(), value.into()));
     plain(passed).into_iter().filter(|(name, _)| name != "FILE").chain(of_event).collect()

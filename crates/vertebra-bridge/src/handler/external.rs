@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
-use vertebra::{AgentState, Answer, BoxFuture, Cx, Event as _, Guard, Hook, HookError, Run, Seen, Watch};
+use serde_json::Value;
+use vertebra::{AgentState, AnyCx, AnyHook, AnySight, AnyVerdict, BoxFuture, HookError, PointInfo, Run, Seen};
 
 use super::{Ask, Handler};
-use crate::wire::{Outside, Reply};
+use crate::wire::Reply;
 
 /// A handler registered at a point. The record contains the exchange with it.
 #[derive(Clone)]
@@ -35,8 +35,9 @@ impl External {
         Self { origin: Some(origin.into()), ..self }
     }
 
-    async fn ask<P: Outside>(&self, cx: &Cx<'_, P>, event: Value) -> Result<Reply, HookError> {
-        let (told, reply) = self.put(Question::of(cx, event)).await?;
+    async fn ask(&self, cx: &dyn AnySight, event: Value) -> Result<Reply, HookError> {
+        let question = Question { point: cx.point(), event, paths: cx.paths(), run: cx.run(), state: cx.state() };
+        let (told, reply) = self.put(question).await?;
         cx.account(told);
         reply
     }
@@ -60,23 +61,13 @@ impl External {
 
 type Answered = Result<Reply, HookError>;
 
-/// What a handler is asked at a point. It has no type of the point's, so that asking is compiled once for all points.
+/// What a handler is asked at a point.
 struct Question<'a> {
-    point: &'static str,
+    point: &'static PointInfo,
     event: Value,
     paths: Vec<String>,
     run: &'a Run,
     state: &'a AgentState,
-}
-
-impl<'a> Question<'a> {
-    fn of<P: Outside>(cx: &'a Cx<'_, P>, event: Value) -> Self {
-        let paths = cx
-            .attribute("path")
-            .map(|paths| paths.several().iter().map(|path| path.clone().into_owned()).collect())
-            .unwrap_or_default();
-        Self { point: P::NAME, event, paths, run: cx.scope(), state: cx.state() }
-    }
 }
 
 /// Returns the path that an event is about, if there is exactly one. Events list each path in its relative form too.
@@ -87,29 +78,25 @@ fn only_file(paths: Vec<String>) -> Option<String> {
     only.filter(|_| paths.is_empty())
 }
 
-impl<P: Outside> Hook<P> for External {
-    async fn run(&self, cx: &mut Cx<'_, P>) -> Answer<P> {
-        self.ask(cx, (P::code().event_to_json)(&**cx)?).await?.apply(cx)
+impl AnyHook for External {
+    fn run<'a>(&'a self, cx: &'a mut dyn AnyCx) -> BoxFuture<'a, Result<AnyVerdict, HookError>> {
+        Box::pin(async move {
+            let event = cx.event()?;
+            self.ask(cx.sight(), event).await?.apply(cx)
+        })
     }
-}
 
-impl<P: Outside> Guard<P> for External {
-    async fn check(&self, cx: &Cx<'_, P>) -> Answer<P> {
-        Ok(self.ask(cx, (P::code().event_to_json)(&**cx)?).await?.judge::<P>()?)
+    fn check<'a>(&'a self, cx: &'a dyn AnySight) -> BoxFuture<'a, Result<AnyVerdict, HookError>> {
+        Box::pin(async move { Ok(self.ask(cx, cx.event()?).await?.judge(cx.point())?) })
     }
-}
 
-impl<P: Outside> Watch<P> for External {
-    async fn see(&self, cx: &Cx<'_, P>) -> Seen {
-        let mut event = (P::code().event_to_json)(&**cx)?;
-        if let Some(event) = event.as_object_mut() {
-            let record = cx.record();
-            let (verdict, decided_by, reason) = (record.verdict(), record.decided_by(), record.reason());
-            event.insert(
-                "decision".to_owned(),
-                json!({ "verdict": verdict, "decided_by": decided_by, "reason": reason }),
-            );
-        }
-        self.ask(cx, event).await.map(drop)
+    fn see<'a>(&'a self, cx: &'a dyn AnySight) -> BoxFuture<'a, Seen> {
+        Box::pin(async move {
+            let mut event = cx.event()?;
+            if let Some(event) = event.as_object_mut() {
+                event.insert("decision".to_owned(), cx.decision());
+            }
+            self.ask(cx, event).await.map(drop)
+        })
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 pub use vertebra::BoxFuture;
-use vertebra::{AgentState, Run};
+use vertebra::{AgentState, PointInfo, Run};
 
 pub use self::{
     contract::refusal,
@@ -55,7 +55,7 @@ pub struct Ask<'a> {
     /// The hook that asks, if it has told its name.
     pub hook: &'a str,
     /// The point.
-    pub point: &'static str,
+    pub point: &'static PointInfo,
     /// The event in its wire form.
     pub event: &'a Value,
     /// The file that the event is about, if it is about exactly one.

@@ -5,7 +5,8 @@ use std::{sync::LazyLock, time::Instant};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vertebra::{
-    AfterInference, BeforeInference, InferenceDelta, InferenceReport, Message, Messages, ModelId, Point as _, Request,
+    AfterInference, BeforeInference, InferenceDelta, InferenceReport, Message, Messages, ModelId, Point as _,
+    PointInfo, Request,
 };
 use vertebra_kit::structured::{Schema, SchemaError};
 
@@ -74,7 +75,7 @@ impl Prompt {
     /// What the model said, or why it said nothing.
     async fn answer(&self, ask: &Ask<'_>, schema: &Schema) -> Result<String, End> {
         let failed = |message| End::Failed { message };
-        self.fits(ask.point).map_err(|error| failed(error.to_string()))?;
+        self.fits(ask.point.name).map_err(|error| failed(error.to_string()))?;
         let mut request = self.request(ask).map_err(failed)?;
         schema.ask_for(&mut request);
         // What hooks at the inference points leave in the state is theirs; this hook has none to give it back to.
@@ -118,11 +119,12 @@ impl Handler for Prompt {
 }
 
 /// What a model's answer comes to. What is no answer is a failure, and no refusal.
-fn judged(point: &'static str, schema: &Schema, said: &str) -> Result<Reply, String> {
+fn judged(point: &PointInfo, schema: &Schema, said: &str) -> Result<Reply, String> {
     let verdict = schema.read(said).map_err(|problems| format!("the model's answer: {}", problems.join("; ")))?;
     if verdict.get("ok").and_then(Value::as_bool) == Some(true) {
         return Ok(Reply::default());
     }
     let reason = verdict.get("reason").and_then(Value::as_str).unwrap_or("no reason was given");
-    refusal(point, reason).ok_or_else(|| format!("the model refuses, and nothing can be refused at {point}: {reason}"))
+    refusal(point, reason)
+        .ok_or_else(|| format!("the model refuses, and nothing can be refused at {}: {reason}", point.name))
 }

@@ -218,7 +218,8 @@ fn translated(
     if let Some(folder) = folder {
         given.event.insert("working_directory".to_owned(), folder.into());
     }
-    let happened = Happened::at(moment.point, &given.event).map_err(|error| match error {
+    let point = vertebra::Points::default().named(moment.point).map_err(|error| wrong(error.to_string()))?;
+    let happened = Happened::at(point, &given.event).map_err(|error| match error {
         EventError::Fields { message, .. } => wrong(message),
         other => wrong(other.to_string()),
     })?;

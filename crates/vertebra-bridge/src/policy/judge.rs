@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use vertebra::{
-    Agent, AgentPoint, AgentState, Alone, Args, At, Changeable, Clock, Kind, Name, PointVisitor, Ran, Record, Ruling,
-    RunInfo, SystemClock, ToolSpec, Verdict as _, at_point, shell,
+    Agent, AgentPoint, AgentState, Alone, AnyFired, Args, At, Changeable, Clock, Kind, PointInfo, Ran, Record, RunInfo,
+    SystemClock, ToolSpec, point_named, shell,
 };
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
@@ -14,10 +14,7 @@ use vertebra_kit::{
 };
 
 use super::{Policy, PolicyHook};
-use crate::{
-    handler::BoxFuture,
-    wire::{Decision, Exchange, Happened, Judgement, Outside, RanHandler, take_context},
-};
+use crate::wire::{Decision, Exchange, Happened, Judgement, RanHandler, take_context};
 
 /// How long watches that run behind the scenes may take to finish.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -57,11 +54,11 @@ impl Policy {
 
     /// The same, with the record of the hooks.
     pub async fn fire(&self, happened: &Happened) -> Trial {
-        fire_any(Court { agent: &self.bare, policy: Some(self) }, happened).await
+        Court { agent: &self.bare, policy: Some(self) }.fire(happened).await
     }
 
     /// What comes of an event in the form of its point, to an agent that knows this.
-    pub async fn fire_at<P: Outside>(&self, point: P, run: RunInfo, event: P::Event, state: AgentState) -> Trial {
+    pub async fn fire_at<P: AgentPoint>(&self, point: P, run: RunInfo, event: P::Event, state: AgentState) -> Trial {
         Court { agent: &self.bare, policy: Some(self) }.fire_at(point, run, event, state).await
     }
 
@@ -122,15 +119,7 @@ impl Policy {
 
 /// What comes of an event to the hooks of an agent, and to nothing else of it: no rules, no judgement of commands.
 pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
-    fire_any(Court { agent, policy: None }, happened).await
-}
-
-/// Boxed here, so that there is one copy of it in a program, and not one in every crate that waits for it.
-fn fire_any<'a>(court: Court<'a>, happened: &'a Happened) -> BoxFuture<'a, Trial> {
-    at_point(happened.point, Fire { court, happened }).unwrap_or_else(|| {
-        let trial = unreadable(happened, &format!("unknown point `{}`", happened.point));
-        Box::pin(std::future::ready(trial))
-    })
+    Court { agent, policy: None }.fire(happened).await
 }
 
 /// Whose hooks judge, and whose rules besides.
@@ -141,57 +130,59 @@ struct Court<'a> {
 }
 
 impl Court<'_> {
-    async fn fire_at<P: Outside>(self, point: P, run: RunInfo, mut event: P::Event, mut state: AgentState) -> Trial {
-        let alone = Alone::new(self.agent, run);
-        let before = event.clone();
-        // What waits already was said by others.
-        take_context(&mut state);
-        let outcome = alone.fire(point, &mut event, &mut state).await;
-        let drained = self.agent.hooks().drain(DRAIN).await;
-        let whole = |event: &P::Event| (P::code().event_to_json)(event).unwrap_or_default();
-        // A conversation is long: it is written out only if a hook changed something.
-        let record = outcome.record();
-        let is_changed = record.changes().next().is_some();
-        let is_call = matches!(P::NAME, "BeforeToolUse" | "PermissionRequest");
-        let verdict = |ruling: &Ruling<P::Verdict>| {
-            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
-            (ruling.by.clone(), ruling.verdict.kind(), verdict)
+    async fn fire(self, happened: &Happened) -> Trial {
+        let Happened { point, event } = happened;
+        let at = match serde_json::from_value::<At>(event.clone()) {
+            Ok(at) => at,
+            Err(error) => return unreadable(happened, &error.to_string()),
         };
-        self.settle(Fired {
-            open: P::INFO.changes,
-            before: is_changed.then(|| whole(&before)),
-            after: if is_changed || is_call { whole(&event) } else { Value::Null },
-            is_call,
-            decision: outcome.decision().map(verdict),
-            unfinished: drained.unfinished,
-            state,
-            record,
-        })
-        .await
+        let (alone, mut state) = (Alone::new(self.agent, (*at.run).clone()), AgentState::default());
+        match point.fire(&alone, event.clone(), &mut state).await {
+            Ok(fired) => {
+                let after = fired.changed.as_ref().map_or_else(|| event.clone(), |(_, after)| after.clone());
+                self.settle(point.row(), fired, after, state).await
+            }
+            Err(error) => unreadable(happened, &error.to_string()),
+        }
     }
 
-    /// Makes the judgement. It has no type of the point's, so that it is compiled once for all points.
-    async fn settle(self, fired: Fired) -> Trial {
-        let Fired { open, before, after, is_call, decision, unfinished, mut state, record } = fired;
+    async fn fire_at<P: AgentPoint>(self, point: P, run: RunInfo, mut event: P::Event, mut state: AgentState) -> Trial {
+        // What waits already was said by others.
+        take_context(&mut state);
+        let fired = AnyFired::of(point, &Alone::new(self.agent, run), &mut event, &mut state).await;
+        let after = match &fired.changed {
+            Some((_, after)) => after.clone(),
+            None if is_call(P::NAME) => (P::code().event_to_json)(&event).unwrap_or_default(),
+            None => Value::Null,
+        };
+        self.settle(point.info(), fired, after, state).await
+    }
+
+    /// Makes the judgement.
+    async fn settle(self, point: &PointInfo, fired: AnyFired, after: Value, mut state: AgentState) -> Trial {
+        let AnyFired { changed, decision, record } = fired;
+        let drained = self.agent.hooks().drain(DRAIN).await;
         let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
         self.tell_of_hooks(&record, &mut judgement);
-        if unfinished > 0 {
-            let message = format!("{unfinished} watches had not finished after {} s", DRAIN.as_secs());
+        if drained.unfinished > 0 {
+            let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
             judgement.warnings.push(message);
         }
-        if let Some(before) = before {
-            tell_of_changes(open, &before, &after, &mut judgement);
+        if let Some((before, after)) = changed {
+            tell_of_changes(point.changes, &before, &after, &mut judgement);
         }
         judgement.model_context.extend(take_context(&mut state));
-        if let Some((by, kind, verdict)) = decision {
-            decide(&record.point, kind, &verdict, &mut judgement);
+        if let Some((ruling, kind)) = decision {
+            decide(point, kind, &ruling.verdict, &mut judgement);
             judgement.reason.clone_from(&record.reason);
-            judgement.decided_by = Some(self.author(&by));
+            judgement.decided_by = Some(self.author(&ruling.by));
         }
         let word = match self.policy {
-            Some(policy) if is_call => policy.on_call(&after).await,
+            Some(policy) if is_call(point.name) => policy.on_call(&after).await,
             // Matchers of an agent's hooks may not have seen all of such a line.
-            None if is_call => after.get("args").and_then(|args| unread(&Args::try_from(args.clone()).ok()?)),
+            None if is_call(point.name) => {
+                after.get("args").and_then(|args| unread(&Args::try_from(args.clone()).ok()?))
+            }
             Some(_) | None => None,
         };
         if let Some(word) = word
@@ -206,18 +197,9 @@ impl Court<'_> {
     }
 }
 
-/// What a dispatch left, without the point's types.
-struct Fired {
-    open: Changeable,
-    /// The event before its hooks, if they changed something.
-    before: Option<Value>,
-    after: Value,
-    /// Whether the event is about a call, which rules judge too.
-    is_call: bool,
-    decision: Option<(Name, Kind, Value)>,
-    unfinished: u64,
-    state: AgentState,
-    record: Record,
+/// Whether an event is about a call, which rules judge too.
+fn is_call(point: &str) -> bool {
+    matches!(point, "BeforeToolUse" | "PermissionRequest")
 }
 
 /// Denies a command line that is beyond what matchers and rules read of it.
@@ -234,28 +216,6 @@ struct Word {
     decision: Decision,
     reason: String,
     by: String,
-}
-
-/// Fires the hooks of a point.
-struct Fire<'a> {
-    court: Court<'a>,
-    happened: &'a Happened,
-}
-
-impl<'a> PointVisitor for Fire<'a> {
-    type Out = BoxFuture<'a, Trial>;
-
-    fn at<P: AgentPoint>(self, point: P) -> Self::Out {
-        let Self { court, happened } = self;
-        Box::pin(async move {
-            let read = happened.typed::<P>().map_err(|error| error.to_string());
-            let at = serde_json::from_value::<At>(happened.event.clone()).map_err(|error| error.to_string());
-            match read.and_then(|event| Ok((event, at?))) {
-                Ok((event, at)) => court.fire_at(point, (*at.run).clone(), event, AgentState::default()).await,
-                Err(error) => unreadable(happened, &error),
-            }
-        })
-    }
 }
 
 impl Court<'_> {
@@ -304,8 +264,10 @@ impl Judgement {
 }
 
 /// What a verdict comes to in the words that hosts share.
-fn decide(point: &str, kind: Kind, verdict: &Value, judgement: &mut Judgement) {
-    let gate = matches!(point, "BeforeToolUse" | "PermissionRequest" | "BeforeInference" | "SubagentStart");
+fn decide(point: &PointInfo, kind: Kind, verdict: &Value, judgement: &mut Judgement) {
+    let built_in = ["BeforeToolUse", "PermissionRequest", "BeforeInference", "SubagentStart"];
+    // A custom point is fired before its operation.
+    let gate = built_in.contains(&point.name) || point_named(point.name).is_none();
     judgement.decision = match kind {
         Kind::Allow => Some(Decision::Allow),
         Kind::Ask => Some(Decision::Ask),
@@ -355,7 +317,7 @@ fn unreadable(happened: &Happened, error: &str) -> Trial {
         ..Judgement::default()
     };
     let record = Record {
-        point: happened.point.into(),
+        point: happened.point.row().name.into(),
         hooks: Vec::new(),
         verdict: Kind::Deny,
         decided_by: None,
@@ -363,22 +325,4 @@ fn unreadable(happened: &Happened, error: &str) -> Trial {
         took: Duration::ZERO,
     };
     Trial { judgement, record }
-}
-
-/// The hooks of an agent at a point, in the order they run.
-pub fn in_order(agent: &Agent, point: &str) -> Vec<Name> {
-    at_point(point, InOrder(agent)).unwrap_or_default()
-}
-
-struct InOrder<'a>(&'a Agent);
-
-impl PointVisitor for InOrder<'_> {
-    type Out = Vec<Name>;
-
-    fn at<P: AgentPoint>(self, point: P) -> Self::Out {
-        let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
-        let Ok(event) = event else { return Vec::new() };
-        let explained = self.0.hooks().explain(point, &event, &AgentState::default());
-        explained.into_iter().map(|one| one.hook.name.clone()).collect()
-    }
 }

@@ -36,16 +36,16 @@ use std::sync::Arc;
 
 use vertebra::{
     Agent, Attach as _, BeforeStep, BeforeToolUse, BuildError, Deltas, HookOptions as _, HookSet, Match as _, Model,
-    ModelError, ModelId, Name, POINTS, PermissionRequest, Point as _, RegisterError, Request, Response, Role, ask,
-    at_point, proceed,
+    ModelError, ModelId, Name, PermissionRequest, Point as _, Points, RegisterError, Request, Response, Role, ask,
+    proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
 pub(crate) use self::files::Stamp;
-use self::{attach::Add, judge::Order};
+use self::{attach::add, judge::Order};
 pub use self::{
     files::Files,
-    judge::{Trial, fire, in_order, only_reads},
+    judge::{Trial, fire, only_reads},
     reload::Reload,
     rules::permissions,
     standing::{Off, Standing},
@@ -138,6 +138,9 @@ impl Policy {
             Err(error) => error,
         };
         let mut settings = only_refusing(settings);
+        let mut points = Points::default();
+        settings.points.retain(|said| points.add(said.value).is_ok());
+        settings.hooks.retain(|hook| points.add(hook.value.stand.point).is_ok());
         for hook in &mut settings.hooks {
             // The strongest verdict wins in any order.
             let stand = &mut Arc::make_mut(&mut hook.value).stand;
@@ -151,12 +154,12 @@ impl Policy {
         let (mut hooks, notices) = standing::stand(settings);
         // A person's own hooks are their own.
         let own = Services { seals: Seals::default(), ..services.clone() };
-        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.stand.point == point);
+        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.stand.point.name == point);
         for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
             if let Action::Run(run) = &hook.settings.action {
                 let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
                 let built = handler::build(run, if of_project { services } else { &own });
-                let built = built.and_then(|built| built.fits(hook.settings.stand.point).map(|()| built));
+                let built = built.and_then(|built| built.fits(hook.settings.stand.point.row().name).map(|()| built));
                 let built = built.map_err(|error| hook.wrong(error.to_string()))?;
                 hook.handler = Some(if of_project { Arc::new(OfProject(built)) } else { built });
             }
@@ -173,7 +176,7 @@ impl Policy {
         }
         let rules = permissions(settings, None)?.rules();
         let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
-        let bare = bare("policy")?;
+        let bare = bare("policy", &points_of(settings)?)?;
         let mut alone = set(hooks.iter().filter(|hook| needed(hook)), &hooks, Order::Alone);
         if only.is_some() {
             alone.for_one_event();
@@ -190,7 +193,7 @@ impl Policy {
     /// The same, with more hooks in the bundle.
     pub(crate) fn hook_set_with(&self, more: HookSet, answers: Answers) -> HookSet {
         let counts = |hook: &&PolicyHook| {
-            let answers_others = hook.settings.stand.point == PermissionRequest::NAME;
+            let answers_others = hook.settings.stand.point.name == PermissionRequest::NAME;
             answers == Answers::Count || !answers_others || refuses(&hook.settings, By::Anyone)
         };
         let mut set = set(self.hooks.iter().filter(counts), &self.hooks, Order::WithOthers);
@@ -206,9 +209,9 @@ impl Policy {
     /// All hooks: point after point, those in force in the order they run, then those that are not.
     pub fn hooks(&self) -> Vec<&PolicyHook> {
         let mut listed = Vec::with_capacity(self.hooks.len());
-        for point in POINTS {
-            let order = in_order(&self.bare, point);
-            let at_point = || self.hooks.iter().filter(|hook| hook.settings.stand.point == *point);
+        for point in self.points().iter() {
+            let order = point.in_order(self.bare.hooks());
+            let at_point = || self.hooks.iter().filter(|hook| hook.settings.stand.point == point);
             listed.extend(order.iter().filter_map(|name| at_point().find(|hook| hook.in_force_as(name))));
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
         }
@@ -246,6 +249,12 @@ impl Policy {
         self.hooks.iter().find(|hook| hook.in_force_as(name))
     }
 
+    /// The points that its files know: the built-in ones, and those that they declare. An agent with these hooks is built
+    /// with these points.
+    pub fn points(&self) -> &Points {
+        self.bare.points()
+    }
+
     /// What a person should know: what does not count, and why.
     pub fn notices(&self) -> &[String] {
         &self.notices
@@ -272,7 +281,7 @@ impl PolicyHook {
             Action::Say(_) => refuses(&self.settings, By::Anyone),
             Action::Run(_) => stand.role != Role::Watch,
         };
-        stand.point == BeforeToolUse::NAME && may_refuse && !stand.shadow && self.is_about_commands()
+        stand.point.name == BeforeToolUse::NAME && may_refuse && !stand.shadow && self.is_about_commands()
     }
 
     fn in_force_as(&self, name: &str) -> bool {
@@ -289,6 +298,20 @@ impl PolicyHook {
     }
 }
 
+/// The points that files declare, and those that their hooks name.
+fn points_of(settings: &Settings) -> Result<Points, PolicyError> {
+    let mut points = Points::default();
+    let declared = settings.points.iter().map(|said| (said.value, &said.origin));
+    for (point, origin) in declared.chain(settings.hooks.iter().map(|hook| (hook.value.stand.point, &hook.origin))) {
+        points.add(point).map_err(|error| {
+            let other = settings.points.iter().find(|said| said.value != point && said.value.name == point.name);
+            let other = other.map(|said| format!(" (it is declared otherwise in {})", said.origin.spot()));
+            PolicyError::Hook { origin: origin.clone(), message: format!("{error}{}", other.unwrap_or_default()) }
+        })?;
+    }
+    Ok(points)
+}
+
 /// After all hooks that files may name a priority for.
 const LAST: i32 = 1_000_000;
 
@@ -297,7 +320,7 @@ fn set<'h>(hooks: impl IntoIterator<Item = &'h PolicyHook>, all: &'h [PolicyHook
     let mut set = HookSet::new();
     let mut looks_for_commands = false;
     for hook in hooks.into_iter().filter(|hook| hook.standing == Standing::InForce) {
-        at_point(hook.settings.stand.point, Add { set: &mut set, hook, all, order });
+        add(&mut set, hook, all, order);
         looks_for_commands |= hook.looks_for_commands();
     }
     if looks_for_commands {
@@ -334,9 +357,9 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
     PolicyError::Hook { origin, message: error.to_string() }
 }
 
-/// An agent that only fires hooks.
-pub fn bare(name: &str) -> Result<Agent, BuildError> {
-    Agent::builder(NoModel).name(name).build()
+/// An agent that only fires hooks, at these points.
+pub fn bare(name: &str, points: &Points) -> Result<Agent, BuildError> {
+    Agent::builder(NoModel).name(name).points(points).build()
 }
 
 struct NoModel;

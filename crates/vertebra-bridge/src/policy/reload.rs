@@ -159,7 +159,7 @@ impl Capability for Reload {
     fn install(self, kit: &mut Kit) {
         let answers = self.0.now().answers();
         let set = self.0.set(&self.policy(), answers);
-        kit.hook_set().append(set);
+        kit.points(self.policy().points()).hook_set().append(set);
     }
 }
 

@@ -37,6 +37,7 @@ impl Join {
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
             tools: ToolSettings { known: added(lower.tools.known, upper.tools.known) },
             journal: self.journal(lower.journal, upper.journal),
+            points: added(lower.points, upper.points),
             hooks: added(lower.hooks, upper.hooks),
             about_hooks: AboutHooks {
                 disable: added(lower.about_hooks.disable, upper.about_hooks.disable),

@@ -13,6 +13,7 @@ mod hook;
 mod item;
 mod merge;
 mod place;
+mod point;
 mod reader;
 mod salvage;
 mod schema;
@@ -28,9 +29,10 @@ pub use self::{
     place::{FILE_NAME, HOOKS_FOLDER, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
     salvage::{Salvaged, salvage, salvage_file},
-    schema::{Sheet, duration, json_schema, micros, parse, read},
+    schema::{Sheet, duration, json_schema, micros, parse, parse_with, read},
     tools::check_rule_tool,
 };
+use vertebra::AnyPoint;
 pub use vertebra_kit::bash::sandbox::{Network, NetworkAccess};
 
 /// The largest size of a settings file, in bytes.
@@ -55,6 +57,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// The journal: what is recorded, and for how long.
     pub journal: JournalSettings,
+    /// Points that are declared, in the order they are written.
+    pub points: Vec<Said<AnyPoint>>,
     /// Hooks, in the order they are written.
     pub hooks: Vec<Said<Arc<HookSettings>>>,
     /// Settings that apply to all hooks.

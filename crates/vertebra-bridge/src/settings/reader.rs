@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use vertebra::nearest;
+use vertebra::{AnyPoint, PointError, Points, nearest};
 
 use super::{
     Level, Origin, Said, SettingsError,
@@ -54,6 +54,8 @@ pub(super) struct File<'t> {
     pub(super) ends: OnceCell<Vec<usize>>,
     /// The tools that the file declares. Not set for a hook that does not come from a file: its client may have any tool.
     pub(super) tools: OnceCell<Vec<String>>,
+    /// The points that hooks may name: those that were given, and those that the file declares.
+    pub(super) points: RefCell<Points>,
     /// What was wrong, if the rest of the file is read all the same.
     pub(super) forgiven: Option<RefCell<Vec<SettingsError>>>,
 }
@@ -62,7 +64,8 @@ impl<'t> File<'t> {
     pub(super) fn new(text: &'t str, level: Level, place: &str, entries: Option<RefCell<Vec<Entry>>>) -> Self {
         let place = wholly_shown(place).into();
         let (values, ends, tools) = (Cell::new(0), OnceCell::new(), OnceCell::new());
-        Self { text, level, place, values, entries, ends, tools, forgiven: None }
+        let points = RefCell::default();
+        Self { text, level, place, values, entries, ends, tools, points, forgiven: None }
     }
 
     /// Keeps an error and goes on, if the file is read as far as possible.
@@ -171,6 +174,11 @@ impl<'f> Section<'f> {
         self.at(key).is_some_and(|item| item.as_str() == Some(text))
     }
 
+    /// Returns the keys that are set.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'f str> {
+        self.fields.iter().map(|field| field.key)
+    }
+
     /// Returns an error about the value of this key.
     pub(super) fn wrong(&self, key: &str, message: impl Into<String>) -> SettingsError {
         self.file.error(self.at(key).map(Item::span).unwrap_or_default(), Shown, message)
@@ -242,6 +250,16 @@ impl<'f> Section<'f> {
     ) -> Result<T, SettingsError> {
         let read = read(self);
         self.file.forgive(read).map(Option::unwrap_or_default)
+    }
+
+    /// Declares a point that the hooks of this file may name.
+    pub(super) fn declare_point(&self, point: AnyPoint) -> Result<(), PointError> {
+        self.file.points.borrow_mut().add(point)
+    }
+
+    /// Returns the points that the hooks of this file may name.
+    pub(super) fn points(&self) -> Points {
+        self.file.points.borrow().clone()
     }
 
     /// Declares tools that rules and matchers of this file may name.
@@ -343,7 +361,7 @@ impl<'f> Section<'f> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
         let read = make(item).map_err(|message| self.file.error(item.span(), values, message));
         // Keys of a section are independent of each other. What a hook or a provider says must be understood whole.
-        let is_alone = !self.name.contains('.') && self.name != "hook";
+        let is_alone = !self.name.contains('.') && self.name != "hook" && self.name != "point";
         let read = if is_alone { self.file.forgive(read)? } else { Some(read?) };
         let Some(read) = read else { return Ok(None) };
         self.file.said(|| self.path(key).into_owned(), &item.span(), read).map(Some)
@@ -515,7 +533,7 @@ impl<'f> Section<'f> {
                 };
                 let what = match &*self.name {
                     "" => format!("unknown section `{key}`"),
-                    "hook" => format!("unknown key `{key}` in `[[hook]]`"),
+                    "hook" | "point" => format!("unknown key `{key}` in `[[{}]]`", self.name),
                     section => format!("unknown key `{key}` in `[{section}]`"),
                 };
                 // The value of a misspelt key may be a secret; the value of a misspelt matcher is not.

@@ -4,6 +4,7 @@ use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml::de::DeTable;
+use vertebra::Points;
 use vertebra_kit::bash::sandbox::Opened;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
     error::Values,
     hook,
     item::{Item, fields},
+    point,
     reader::{File, Section},
     shape,
 };
@@ -45,9 +47,14 @@ fn text_of(path: &Path, place: &str) -> Result<Option<String>, SettingsError> {
     Ok(Some(text))
 }
 
-/// Reads the text of a file.
+/// Reads the text of a file. Its hooks may be at built-in points and at those that it declares.
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
-    let file = File::new(text, level, place, Some(RefCell::default()));
+    parse_with(text, level, place, &Points::default())
+}
+
+/// Reads the text of a file whose hooks may also be at these points, which the program declares.
+pub fn parse_with(text: &str, level: Level, place: &str, points: &Points) -> Result<Sheet, SettingsError> {
+    let file = File { points: RefCell::new(points.clone()), ..File::new(text, level, place, Some(RefCell::default())) };
     let settings = settings_in(&file)?;
     let mut entries = file.entries.map(RefCell::into_inner).unwrap_or_default();
     entries.sort_by_key(|entry| entry.line);
@@ -84,7 +91,8 @@ pub(super) fn whole<T>(
 pub fn json_schema() -> Value {
     let file = File::new("", Level::User, "", None);
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
-    let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
+    let mut matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
+    matching["additionalProperties"] = point::pattern_shape();
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         schema.insert("title".to_owned(), "Vertebra settings".into());
@@ -97,7 +105,10 @@ pub(super) fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError
     // Rules and matchers name these.
     let tools = root.forgiven(|root| root.section("tools", tools))?;
     root.declare_tools(&tools.known);
+    // Hooks name these.
+    let points = root.forgiven(point::read)?;
     Ok(Settings {
+        points,
         model: root.forgiven(|root| root.section("model", model))?,
         permissions: root.forgiven(|root| root.section("permissions", permissions))?,
         limits: root.forgiven(|root| root.section("limits", limits))?,

@@ -55,7 +55,7 @@ pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> Project
         }
         Action::Run(_) | Action::Say(_) => None,
     };
-    let (name, point) = (value.stand.name.clone(), value.stand.point.to_owned());
+    let (name, point) = (value.stand.name.clone(), value.stand.point.name.to_owned());
     ProjectHook {
         file: file.to_owned(),
         line: origin.line,

@@ -165,6 +165,7 @@ fn narrowed(level: Settings) -> Settings {
         limits: level.limits,
         mcp: level.mcp,
         tools: level.tools,
+        points: level.points,
         journal: level.journal,
     }
 }

@@ -81,7 +81,7 @@ pub fn needs_person(missing: Option<&str>, tool: &str) -> Option<String> {
 /// Turns a judgement into a question while a policy is not whole, if the event is a call that may change something. Where no
 /// person can be asked, a question is a denial.
 pub fn ask_person(missing: Option<&str>, happened: &Happened, judgement: &mut Judgement) {
-    if !matches!(happened.point, "BeforeToolUse" | "PermissionRequest") {
+    if !matches!(happened.point.name, "BeforeToolUse" | "PermissionRequest") {
         return;
     }
     if let Some(why) = needs_person(missing, happened.event["tool"].as_str().unwrap_or_default())
@@ -142,6 +142,7 @@ pub(super) fn refusing(level: &Settings, by: By) -> Settings {
     Settings {
         permissions: PermissionSettings { ask, deny, ..PermissionSettings::default() },
         sandbox: SandboxSettings { deny_read: level.sandbox.deny_read.clone(), ..SandboxSettings::default() },
+        points: level.points.clone(),
         hooks: level.hooks.iter().filter(|hook| refuses(&hook.value, by)).cloned().collect(),
         ..Settings::default()
     }

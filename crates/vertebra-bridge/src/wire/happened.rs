@@ -1,13 +1,13 @@
 //! An event from a file or from another agent, in our words.
 
-use serde_json::{Map, Value, json};
-use vertebra::{AgentPoint, POINTS, PointInfo, PointVisitor, at_point, nearest, point_named};
+use serde_json::{Map, Value};
+use vertebra::{AgentPoint, AnyPoint, Points, UnknownPoint, nearest};
 
 /// An event that happened elsewhere: at one of our points, in our wire form, complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// The point.
-    pub point: &'static str,
+    pub point: AnyPoint,
     /// The event, every field of it.
     pub event: Value,
 }
@@ -22,13 +22,8 @@ pub enum EventError {
     #[error("the event has no `point`: write `\"point\": \"BeforeToolUse\"`")]
     NoPoint,
     /// There is no such point.
-    #[error("unknown point `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
-    UnknownPoint {
-        /// The name.
-        name: String,
-        /// What may have been meant.
-        nearest: Option<&'static str>,
-    },
+    #[error(transparent)]
+    UnknownPoint(#[from] UnknownPoint),
     /// A field is not one of the point's events, or not of its kind.
     #[error("invalid event at {point}: {message}")]
     Fields {
@@ -40,36 +35,34 @@ pub enum EventError {
 }
 
 impl Happened {
-    /// Reads an event in our wire form. What is left out is as in an event where nothing is the matter.
+    /// Reads an event at a built-in point in our wire form. What is left out is as in an event where nothing is the matter.
     pub fn read(value: &Value) -> Result<Self, EventError> {
+        Self::among(&Points::default(), value)
+    }
+
+    /// Reads an event at one of these points.
+    pub fn among(points: &Points, value: &Value) -> Result<Self, EventError> {
         let given = value.as_object().ok_or(EventError::NotAnObject)?;
         let name = given.get("point").and_then(Value::as_str).ok_or(EventError::NoPoint)?;
-        let point = point_named(name).ok_or_else(|| EventError::UnknownPoint {
-            name: name.to_owned(),
-            nearest: nearest(name, POINTS.iter().copied()),
-        })?;
-        Self::at(point, given)
+        Self::at(points.named(name)?, given)
     }
 
     /// An event at this point with these fields; the others are as in an event where nothing is the matter.
-    pub fn at(point: &'static str, given: &Map<String, Value>) -> Result<Self, EventError> {
-        let mut event = usual(point);
+    pub fn at(point: AnyPoint, given: &Map<String, Value>) -> Result<Self, EventError> {
+        let mut event = point.blank();
         event.extend(given.clone());
-        event.insert("point".to_owned(), point.into());
-        let event = at_point(point, Complete(&event))
-            .ok_or_else(|| EventError::UnknownPoint { name: point.to_owned(), nearest: None })??;
+        event.insert("point".to_owned(), point.name.into());
+        let whole = point.complete(Value::Object(event.clone())).map_err(|error| error.to_string());
+        let event = whole.and_then(|whole| complete(&event, whole));
+        let event = event.map_err(|message| EventError::Fields { point: point.row().name, message })?;
         Ok(Self { point, event })
     }
 
-    /// The event in the point's own type.
-    pub fn typed<P: AgentPoint>(&self) -> Result<P::Event, EventError> {
-        typed::<P>(&self.event)
+    /// The event in the type of its point.
+    pub fn typed<P: AgentPoint>(&self, point: P) -> Result<P::Event, EventError> {
+        let read = point.read(self.event.clone());
+        read.map_err(|error| EventError::Fields { point: point.info().name, message: error.to_string() })
     }
-}
-
-fn typed<P: AgentPoint>(event: &Value) -> Result<P::Event, EventError> {
-    (P::code().event_from_json)(event.clone())
-        .map_err(|error| EventError::Fields { point: P::NAME, message: error.to_string() })
 }
 
 /// Returns the complete form of an event, or an error if a field is unknown.
@@ -85,20 +78,6 @@ fn complete(given: &Map<String, Value>, whole: Value) -> Result<Value, String> {
     }
 }
 
-/// Brings an event of any point into its complete form.
-struct Complete<'e>(&'e Map<String, Value>);
-
-impl PointVisitor for Complete<'_> {
-    type Out = Result<Value, EventError>;
-
-    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
-        let event = typed::<P>(&Value::Object(self.0.clone()))?;
-        let whole = (P::code().event_to_json)(&event);
-        let whole = whole.map_err(|error| error.to_string()).and_then(|whole| complete(self.0, whole));
-        whole.map_err(|message| EventError::Fields { point: P::NAME, message })
-    }
-}
-
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -109,32 +88,17 @@ fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// The fields of an event where nothing is the matter.
-fn usual(point: &str) -> Map<String, Value> {
-    let folder = std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
-    let head = json!({
-        "event_id": "run-1.1", "session_id": "session-1", "run_id": "run-1", "agent": "agent", "depth": 0, "step": 1,
-        "timestamp": "1970-01-01T00:00:00Z", "working_directory": folder,
-    });
-    let own = PointInfo::named(point).map(|info| (info.blank)());
-    [Some(head), own].into_iter().flatten().filter_map(object).flatten().collect()
-}
-
-fn object(value: Value) -> Option<Map<String, Value>> {
-    match value {
-        Value::Object(fields) => Some(fields),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use vertebra::POINT_TABLE;
+
     use super::*;
 
     #[test]
     fn an_event_of_every_point_can_be_written_by_its_name_alone() {
-        for point in POINTS {
-            let read = Happened::read(&json!({ "point": point }));
+        for point in POINT_TABLE {
+            let read = Happened::read(&json!({ "point": point.name }));
             assert!(read.is_ok(), "{point}: {read:?}");
         }
     }

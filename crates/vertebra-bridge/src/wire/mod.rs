@@ -3,13 +3,13 @@
 mod exchange;
 mod happened;
 mod judgement;
-mod outside;
+pub(crate) mod outside;
 mod reply;
 
 pub use self::{
     exchange::{End, Exchange},
     happened::{EventError, Happened},
     judgement::{Decision, Judgement, RanHandler},
-    outside::{Outside, deliver_context, later_context, take_context},
+    outside::{deliver_context, later_context, take_context},
     reply::{Reply, ReplyError},
 };

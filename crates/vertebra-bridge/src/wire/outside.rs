@@ -1,66 +1,61 @@
 //! What something outside may do at each point.
 
 use serde_json::{Map, Value};
-use vertebra::{AgentPoint, AgentState, Args, Changeable, ContextMode, Cx, HookError, Message};
+use vertebra::{AgentState, AnyCx, Args, Changeable, ContextMode, HookError, Message};
 
-/// What an answer from outside does to an event, at every point.
-pub trait Outside: AgentPoint {
-    /// Puts this in place of what is open: of arguments all of them, of fields those that are named.
-    fn replace(cx: &mut Cx<'_, Self>, with: &Map<String, Value>) -> Result<(), HookError> {
-        match Self::INFO.changes {
-            Changeable::Nothing => Err(nothing_to_change()),
-            Changeable::Args => {
-                *args_mut(cx)? = arguments(with.clone())?;
-                Ok(())
-            }
-            Changeable::Fields(_) => change_fields(cx, with, |fields, with| fields.extend(with.clone())),
+/// Puts this in place of what is open: of arguments all of them, of fields those that are named.
+pub(crate) fn replace(cx: &mut dyn AnyCx, with: &Map<String, Value>) -> Result<(), HookError> {
+    match cx.point().changes {
+        Changeable::Nothing => Err(nothing_to_change()),
+        Changeable::Args => {
+            *args_mut(cx)? = arguments(with.clone())?;
+            Ok(())
         }
-    }
-
-    /// Changes what is open as a JSON merge patch says.
-    fn patch(cx: &mut Cx<'_, Self>, patch: &Map<String, Value>) -> Result<(), HookError> {
-        match Self::INFO.changes {
-            Changeable::Nothing => Err(nothing_to_change()),
-            Changeable::Args => {
-                args_mut(cx)?.patch(patch);
-                Ok(())
-            }
-            Changeable::Fields(_) => change_fields(cx, patch, |fields, patch| {
-                let mut args = arguments(std::mem::take(fields)).unwrap_or_default();
-                args.patch(patch);
-                *fields = args.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-            }),
-        }
-    }
-
-    /// Puts single arguments, or fields, in place of those there are.
-    fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError> {
-        match Self::INFO.changes {
-            Changeable::Nothing => Err(nothing_to_change()),
-            Changeable::Args => {
-                let args = args_mut(cx)?;
-                for (name, value) in with {
-                    args.set(name, value);
-                }
-                Ok(())
-            }
-            Changeable::Fields(_) => Self::replace(cx, &with),
-        }
-    }
-
-    /// Gives the model a text: with the prompt, or when the next step begins.
-    fn tell_model(cx: &mut Cx<'_, Self>, text: String) {
-        let later = match Self::INFO.context {
-            ContextMode::Event => Self::add_context(&mut **cx, text),
-            ContextMode::NextStep => Some(text),
-        };
-        if let Some(text) = later {
-            later_context(cx.state_mut(), text);
-        }
+        Changeable::Fields(_) => change_fields(cx, with, |fields, with| fields.extend(with.clone())),
     }
 }
 
-impl<P: AgentPoint> Outside for P {}
+/// Changes what is open as a JSON merge patch says.
+pub(crate) fn patch(cx: &mut dyn AnyCx, patch: &Map<String, Value>) -> Result<(), HookError> {
+    match cx.point().changes {
+        Changeable::Nothing => Err(nothing_to_change()),
+        Changeable::Args => {
+            args_mut(cx)?.patch(patch);
+            Ok(())
+        }
+        Changeable::Fields(_) => change_fields(cx, patch, |fields, patch| {
+            let mut args = arguments(std::mem::take(fields)).unwrap_or_default();
+            args.patch(patch);
+            *fields = args.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        }),
+    }
+}
+
+/// Puts single arguments, or fields, in place of those there are.
+pub(crate) fn set(cx: &mut dyn AnyCx, with: Map<String, Value>) -> Result<(), HookError> {
+    match cx.point().changes {
+        Changeable::Nothing => Err(nothing_to_change()),
+        Changeable::Args => {
+            let args = args_mut(cx)?;
+            for (name, value) in with {
+                args.set(name, value);
+            }
+            Ok(())
+        }
+        Changeable::Fields(_) => replace(cx, &with),
+    }
+}
+
+/// Gives the model a text: with the prompt, or when the next step begins.
+pub(crate) fn tell_model(cx: &mut dyn AnyCx, text: String) {
+    let later = match cx.point().context {
+        ContextMode::Event => cx.add_context(text),
+        ContextMode::NextStep => Some(text),
+    };
+    if let Some(text) = later {
+        later_context(cx.state_mut(), text);
+    }
+}
 
 /// Where context for the model waits until the next step begins.
 const CONTEXT: &str = "bridge/context";
@@ -95,8 +90,8 @@ fn nothing_to_change() -> HookError {
     HookError::new("nothing can be changed here")
 }
 
-fn args_mut<'c, P: AgentPoint>(cx: &'c mut Cx<'_, P>) -> Result<&'c mut Args, HookError> {
-    P::args_mut(&mut **cx).ok_or_else(nothing_to_change)
+fn args_mut(cx: &mut dyn AnyCx) -> Result<&mut Args, HookError> {
+    cx.args_mut().ok_or_else(nothing_to_change)
 }
 
 fn arguments(object: Map<String, Value>) -> Result<Args, HookError> {
@@ -104,15 +99,14 @@ fn arguments(object: Map<String, Value>) -> Result<Args, HookError> {
 }
 
 /// Changes some fields of an event.
-fn change_fields<P: AgentPoint>(
-    cx: &mut Cx<'_, P>,
+fn change_fields(
+    cx: &mut dyn AnyCx,
     change: &Map<String, Value>,
     make: impl FnOnce(&mut Map<String, Value>, &Map<String, Value>),
 ) -> Result<(), HookError> {
-    let mut whole = (P::code().event_to_json)(&**cx)?;
+    let mut whole = cx.event()?;
     if let Value::Object(fields) = &mut whole {
         make(fields, change);
     }
-    **cx = (P::code().event_from_json)(whole)?;
-    Ok(())
+    cx.set_event(whole)
 }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
-use vertebra::{Answer, Changeable, Cx, Lasting, Verdict, nearest};
+use vertebra::{AnyCx, AnyPoint, AnyVerdict, Changeable, HookError, Lasting, PointInfo, nearest};
 
-use super::Outside;
+use super::outside;
 use crate::told::capped;
 
 /// The keys of an answer.
@@ -156,11 +156,11 @@ impl Reply {
         self
     }
 
-    /// Returns the verdict in the type of this point, or why the point has no such verdict.
-    pub fn verdict_at<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
-        let Some(verdict) = self.spelled_out() else { return Ok(P::Verdict::proceed()) };
-        (P::code().verdict_from_json)(&verdict)
-            .map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
+    /// Returns the verdict as this point writes it, `None` for no opinion, or why the point has no such verdict.
+    pub fn verdict_at(&self, point: AnyPoint) -> Result<Option<Value>, ReplyError> {
+        let Some(verdict) = self.spelled_out() else { return Ok(None) };
+        let read = point.verdict(&verdict).map(Some);
+        read.map_err(|error| ReplyError::NotHere { point: point.row().name, message: error.to_string() })
     }
 
     /// The verdict by our name for it, with a reason where it needs one.
@@ -184,15 +184,11 @@ impl Reply {
     }
 
     /// Checks that this point lets the reply change what it changes.
-    pub fn fits<P: Outside>(&self) -> Result<(), ReplyError> {
-        self.fits_at(P::NAME, P::INFO.changes)
-    }
-
-    fn fits_at(&self, point: &'static str, open: Changeable) -> Result<(), ReplyError> {
+    pub fn fits(&self, point: &'static PointInfo) -> Result<(), ReplyError> {
         let Some(change) = self.change() else { return Ok(()) };
-        let not_here = |message: String| Err(ReplyError::NotHere { point, message });
+        let not_here = |message: String| Err(ReplyError::NotHere { point: point.name, message });
         let Some(change) = change.as_object() else { return not_here("a change must be a JSON object".to_owned()) };
-        match open {
+        match point.changes {
             Changeable::Args => Ok(()),
             Changeable::Nothing => not_here("hooks cannot change anything here".to_owned()),
             Changeable::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {
@@ -212,26 +208,26 @@ impl Reply {
     }
 
     /// What a guard makes of it: a verdict, and nothing that changes.
-    pub fn judge<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
+    pub fn judge(&self, point: &'static PointInfo) -> Result<AnyVerdict, ReplyError> {
         if self.changes() {
             let message = "a guard cannot change anything: make it a hook, or remove the change".to_owned();
-            return Err(ReplyError::NotHere { point: P::NAME, message });
+            return Err(ReplyError::NotHere { point: point.name, message });
         }
-        self.verdict_at::<P>()
+        Ok(self.spelled_out().map(Cow::into_owned))
     }
 
     /// What a hook makes of it: the changes are made, the context is added, and the verdict is given.
-    pub fn apply<P: Outside>(self, cx: &mut Cx<'_, P>) -> Answer<P> {
-        self.fits::<P>()?;
-        let verdict = self.verdict_at::<P>()?;
+    pub fn apply(self, cx: &mut dyn AnyCx) -> Result<AnyVerdict, HookError> {
+        self.fits(cx.point())?;
+        let verdict = self.spelled_out().map(Cow::into_owned);
         match (self.modified, self.patch, self.set) {
-            (Some(Value::Object(modified)), ..) => P::replace(cx, &modified)?,
-            (None, Some(Value::Object(patch)), _) => P::patch(cx, &patch)?,
-            (None, None, Some(Value::Object(set))) => P::set(cx, set)?,
+            (Some(Value::Object(modified)), ..) => outside::replace(cx, &modified)?,
+            (None, Some(Value::Object(patch)), _) => outside::patch(cx, &patch)?,
+            (None, None, Some(Value::Object(set))) => outside::set(cx, set)?,
             _ => {}
         }
         for text in self.context.into_iter().chain(self.aside) {
-            P::tell_model(cx, text);
+            outside::tell_model(cx, text);
         }
         if let Some(note) = self.note {
             cx.note(Lasting::Run, note)?;

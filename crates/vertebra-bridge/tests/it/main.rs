@@ -2,5 +2,6 @@
 
 mod claude;
 mod handlers;
+mod own_points;
 mod points;
 mod policy;

@@ -6,9 +6,7 @@
 use std::{fs, path::PathBuf};
 
 use serde_json::{Map, Value, json};
-use vertebra::{
-    AgentPoint, Changeable, Kind, POINT_TABLE, PointInfo, PointVisitor, ToolResult, Verdict as _, at_point, point_named,
-};
+use vertebra::{AgentPoint as _, AnyPoint, Changeable, Kind, POINT_TABLE, PointInfo, ToolResult, point_named};
 use vertebra_bridge::wire::{Happened, Reply};
 
 /// Checks that a file is what the table of points makes of it, or writes it.
@@ -25,14 +23,14 @@ fn check(path: &str, wanted: &str) {
 
 #[test]
 fn the_list_of_points_for_other_languages_says_what_the_table_says() {
-    let points: Vec<Value> = POINT_TABLE.iter().map(|info| at_point(info.name, Describe).expect("a point")).collect();
+    let points: Vec<Value> = POINT_TABLE.iter().map(|point| describe(*point)).collect();
     check("sdk/points.json", &(serde_json::to_string_pretty(&json!({ "points": points })).expect("JSON") + "\n"));
 }
 
 #[test]
 fn the_tables_of_the_sdks_are_made_from_the_table_of_points() {
-    check("sdk/python/src/vertebra/_table.py", &in_python(POINT_TABLE));
-    check("sdk/typescript/src/points/rows.ts", &in_typescript(POINT_TABLE));
+    check("sdk/python/src/vertebra/_table.py", &in_python(&rows()));
+    check("sdk/typescript/src/points/rows.ts", &in_typescript(&rows()));
 }
 
 /// One more row in the table, and nothing else, is one more point in every list.
@@ -44,9 +42,9 @@ fn a_point_that_is_added_to_the_table_is_in_every_list() {
         powers: &[Kind::Deny],
         changes: Changeable::Fields(&["replicas"]),
         guards: true,
-        ..vertebra::BeforeStep::INFO
+        ..*vertebra::BeforeStep.info()
     };
-    let table = [POINT_TABLE, &[added]].concat();
+    let table = [rows(), vec![added]].concat();
     let python = in_python(&table);
     let row = "        Point(\"BeforeDeploy\", (\"deny\",), opens=(\"replicas\",), attributes=(\"session\", \"agent\"), \
                aliases=(\"PreDeploy\",)),";
@@ -61,11 +59,11 @@ fn a_point_that_is_added_to_the_table_is_in_every_list() {
 
 #[test]
 fn every_point_of_the_table_is_known_to_configuration_and_wire() {
-    for info in POINT_TABLE {
+    for info in rows() {
         for name in std::iter::once(&info.name).chain(info.aliases) {
             assert_eq!(point_named(name), Some(info.name));
             let read = Happened::read(&json!({ "point": name })).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(read.point, info.name);
+            assert_eq!(read.point.name, info.name);
         }
     }
     let docs = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/semantics.md"));
@@ -75,7 +73,7 @@ fn every_point_of_the_table_is_known_to_configuration_and_wire() {
             info.powers.iter().map(|kind| if *kind == Kind::GoOn { "continue".to_owned() } else { word(*kind) });
         if info.powers.is_empty() { "–".to_owned() } else { words.collect::<Vec<_>>().join(", ") }
     };
-    for info in POINT_TABLE {
+    for info in &rows() {
         let row = docs.lines().find(|line| line.starts_with(&format!("| `{}` |", info.name)));
         let row = row.unwrap_or_else(|| panic!("docs/semantics.md has no row for {}", info.name));
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -166,41 +164,31 @@ fn in_typescript(table: &[PointInfo]) -> String {
 }
 
 /// A point in words.
-struct Describe;
-
-impl PointVisitor for Describe {
-    type Out = Value;
-
-    fn at<P: AgentPoint>(self, _: P) -> Value {
-        let PointInfo { name, aliases, attributes, powers, guards, changes, sample, .. } = P::INFO;
-        let changes = match changes {
-            Changeable::Nothing => json!([]),
-            Changeable::Args => json!("args"),
-            Changeable::Fields(fields) => json!(fields),
-        };
-        let attributes: Vec<&str> = attributes.iter().map(|attribute| attribute.key).collect();
-        let kinds = || [Kind::Proceed, Kind::Skip].iter().chain(powers);
-        let answers: Vec<Value> = kinds().map(|kind| answer::<P>(*kind)).collect();
-        let head = json!({
-            "agent": "main", "working_directory": "/project", "timestamp": "2026-01-02T03:04:05Z", "step": 1,
-            "event_id": "run-1.7",
-        });
-        let fields: Map<String, Value> = [head, sample()]
-            .iter()
-            .filter_map(Value::as_object)
-            .flatten()
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        let event = Happened::at(name, &fields).unwrap_or_else(|error| panic!("{name}: {error}"));
-        json!({
-            "name": name, "aliases": aliases, "verdicts": kinds().collect::<Vec<_>>(), "guards": guards,
-            "changes": changes, "attributes": attributes, "answers": answers, "event": event.event,
-        })
-    }
+fn describe(point: AnyPoint) -> Value {
+    let PointInfo { name, aliases, attributes, powers, guards, changes, .. } = *point.row();
+    let changes = match changes {
+        Changeable::Nothing => json!([]),
+        Changeable::Args => json!("args"),
+        Changeable::Fields(fields) => json!(fields),
+    };
+    let attributes: Vec<&str> = attributes.iter().map(|attribute| attribute.key).collect();
+    let kinds = || [Kind::Proceed, Kind::Skip].iter().chain(powers);
+    let answers: Vec<Value> = kinds().map(|kind| answer(point, *kind)).collect();
+    let head = json!({
+        "agent": "main", "working_directory": "/project", "timestamp": "2026-01-02T03:04:05Z", "step": 1,
+        "event_id": "run-1.7",
+    });
+    let mut fields = point.sample().as_object().cloned().expect("an object");
+    fields.extend(head.as_object().cloned().expect("an object"));
+    let event = Happened::at(point, &fields).unwrap_or_else(|error| panic!("{name}: {error}"));
+    json!({
+        "name": name, "aliases": aliases, "verdicts": kinds().collect::<Vec<_>>(), "guards": guards,
+        "changes": changes, "attributes": attributes, "answers": answers, "event": event.event,
+    })
 }
 
 /// An answer of this kind, whole: the first of those that can be written which the point takes.
-fn answer<P: AgentPoint>(kind: Kind) -> Value {
+fn answer(point: AnyPoint, kind: Kind) -> Value {
     let more = [
         json!({}),
         json!({ "reason": "force is for humans" }),
@@ -208,7 +196,7 @@ fn answer<P: AgentPoint>(kind: Kind) -> Value {
         json!({ "after_ms": 100 }),
         json!({ "with": "done by hand" }),
         json!({ "with": ToolResult::done("done by hand") }),
-        json!({ "with": (vertebra::AfterInference::INFO.sample)()["response"] }),
+        json!({ "with": AnyPoint::new(&vertebra::AfterInference).sample()["response"] }),
     ];
     let answers = more.into_iter().map(|more| {
         let mut answer = Map::from_iter([("verdict".to_owned(), json!(kind))]);
@@ -216,20 +204,26 @@ fn answer<P: AgentPoint>(kind: Kind) -> Value {
         Value::Object(answer)
     });
     let fits = |answer: &Value| {
-        let verdict = Reply::from_value(answer.clone()).and_then(|reply| reply.verdict_at::<P>());
+        let verdict = Reply::from_value(answer.clone()).and_then(|reply| reply.verdict_at(point));
         // What is read and not written again was read over.
-        verdict.is_ok_and(|verdict| serde_json::to_value(verdict).is_ok_and(|written| written == *answer))
+        verdict.is_ok_and(|verdict| verdict.as_ref() == Some(answer))
     };
     let mut taken = answers.filter(fits);
-    taken.next().unwrap_or_else(|| panic!("nobody knows how to write `{kind:?}` at {}", P::NAME))
+    taken.next().unwrap_or_else(|| panic!("nobody knows how to write `{kind:?}` at {point}"))
+}
+
+/// The rows of the table of points.
+fn rows() -> Vec<PointInfo> {
+    POINT_TABLE.iter().map(|point| *point.row()).collect()
 }
 
 #[test]
 fn whoever_refuses_need_not_say_why() {
     for word in ["deny", "block", "ask"] {
         let reply = Reply::from_value(json!({ "verdict": word })).expect("an answer");
-        let verdict = reply.verdict_at::<vertebra::BeforeToolUse>().expect("a verdict");
-        assert_eq!(verdict.reason(), Some("the hook gives no reason"), "{word}");
+        let verdict =
+            reply.verdict_at(AnyPoint::new(&vertebra::BeforeToolUse)).expect("a verdict").expect("an opinion");
+        assert_eq!(verdict["reason"], "the hook gives no reason", "{word}");
     }
 }
 

@@ -48,7 +48,7 @@ impl Event {
     pub(super) fn point(&self) -> &'static str {
         match self {
             Self::Ours(moment) => moment.event.point(),
-            Self::Theirs(theirs) => theirs.happened.point,
+            Self::Theirs(theirs) => theirs.happened.point.row().name,
         }
     }
 }
@@ -77,7 +77,7 @@ impl About {
                     source: theirs.source,
                     session: text("session_id"),
                     when: text("timestamp"),
-                    point,
+                    point: point.row().name,
                     tool: Some(text("tool")).filter(|tool| !tool.is_empty()),
                     words: cut(about.unwrap_or_default()),
                 }

@@ -22,9 +22,9 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
-use vertebra::{CancellationToken, POINTS, nearest, point_named};
+use vertebra::{CancellationToken, Points};
 use vertebra_journal::backtest::{Backtest, Difference, Report};
 
 use self::{
@@ -185,12 +185,8 @@ fn open(file: Option<&Path>, handlers: Handlers, world: &World) -> anyhow::Resul
 }
 
 fn point(name: &str) -> anyhow::Result<&'static str> {
-    if let Some(point) = point_named(name) {
-        return Ok(point);
-    }
-    let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-    let all = || format!("known points: {}", POINTS.join(", "));
-    bail!("--point: unknown point `{name}`; {}", meant.unwrap_or_else(all))
+    let point = Points::default().named(name).map_err(|error| anyhow!("--point: {error}"))?;
+    Ok(point.row().name)
 }
 
 impl FailOn {

@@ -98,7 +98,7 @@ fn text(line: &Line<'_>, mask: &Mask) -> String {
         "timestamp": event.happened.event["timestamp"],
         "host": event.host.name,
         "moment": event.moment.name,
-        "point": event.happened.point,
+        "point": event.happened.point.name,
         "project": event.project,
     });
     let short = with(about, judged(judgement, answer, *took, mask));

@@ -159,7 +159,7 @@ fn judged(
         seals: in_force.seals.clone(),
         ..Services::default()
     };
-    let point = event.happened.point;
+    let point = event.happened.point.row().name;
     let (policy, error) = Policy::as_far_as_possible(&in_force.settings, &services, Some(point))?;
     if let Some(error) = error {
         in_force = in_force.only_refusing(&error.to_string());
@@ -173,7 +173,7 @@ fn judged(
     in_force.notices.extend(policy.notices().iter().cloned());
     // Ignored settings are reported once, when a session starts. Missing trusted settings are reported at every call, because
     // the agent itself may have removed them.
-    if event.happened.point == "SessionStart" || in_force.missing.is_some() {
+    if point == "SessionStart" || in_force.missing.is_some() {
         judgement.warnings.append(&mut in_force.notices.clone());
     }
     if !starts_something {

@@ -21,7 +21,7 @@ use crate::{assembly::World, own};
 /// ask a person denies the call instead.
 pub(super) fn ask(missing: Option<&str>, event: &HostEvent, folder: &Path, world: &World, judgement: &mut Judgement) {
     let happened = &event.happened;
-    if !matches!(happened.point, "BeforeToolUse" | "PermissionRequest") {
+    if !matches!(happened.point.name, "BeforeToolUse" | "PermissionRequest") {
         return;
     }
     ask_person(missing, happened, judgement);
@@ -58,7 +58,7 @@ fn touches_ours(event: &HostEvent, folder: &Path, world: &World) -> bool {
     let ends = [".config/vertebra", ".local/state/vertebra", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "/etc/vertebra"];
     let names = |text: &str| ends.iter().any(|end| text.contains(end));
     let leads_there = |path: &Path| ours.iter().any(|ours| path.starts_with(ours));
-    let Ok(call) = event.happened.typed::<BeforeToolUse>() else { return false };
+    let Ok(call) = event.happened.typed(BeforeToolUse) else { return false };
     for command in call.command_lines() {
         let words = words(&command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
         if names(&command) || words.into_iter().any(|word| leads_there(&real(&folder.join(word)))) {
@@ -93,9 +93,9 @@ fn real(path: &Path) -> PathBuf {
 /// Returns the command of a call, also one that is given as a list of words.
 fn commands(event: &HostEvent) -> Option<String> {
     let happened = &event.happened;
-    let call = match happened.point {
-        "BeforeToolUse" => happened.typed::<BeforeToolUse>().ok()?.call,
-        _ => happened.typed::<PermissionRequest>().ok()?.asked.call,
+    let call = match happened.point.name {
+        "BeforeToolUse" => happened.typed(BeforeToolUse).ok()?.call,
+        _ => happened.typed(PermissionRequest).ok()?.asked.call,
     };
     let lines: Vec<String> = call.command_lines().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

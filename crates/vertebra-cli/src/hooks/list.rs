@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 fn rows(policy: &Policy) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for hook in policy.hooks() {
-        let before = rows.iter().filter(|row| row.point == hook.settings.stand.point && row.in_force).count();
+        let before = rows.iter().filter(|row| row.point == hook.settings.stand.point.name && row.in_force).count();
         rows.push(row(hook, before + 1));
     }
     rows
@@ -119,7 +119,7 @@ fn row(hook: &PolicyHook, order: usize) -> Row {
         Standing::Off(why) => Some(why.to_string()),
     };
     Row {
-        point: hook.settings.stand.point,
+        point: hook.settings.stand.point.row().name,
         order: because.is_none().then_some(order),
         name: hook.name.to_string(),
         role: hook.settings.stand.role.to_string(),

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
-use vertebra::{Name, Record};
+use vertebra::{Name, Points, Record};
 use vertebra_bridge::{
     claude,
     handler::Services,
@@ -192,7 +192,7 @@ impl Bench {
     pub(crate) async fn try_event(&self, event: &Value) -> anyhow::Result<Tried> {
         match &self.source {
             Source::Ours(policy) => {
-                let happened = happened(event)?;
+                let happened = happened(event, policy.points())?;
                 let mut trial = policy.fire(&happened).await;
                 trust::ask_person(self.missing.as_deref(), &happened, &mut trial.judgement);
                 Ok(Tried { judgement: trial.judgement, record: Some(trial.record) })
@@ -209,7 +209,7 @@ impl Bench {
     /// Returns the hooks in force at the point of the record that did not match.
     pub(crate) fn others(&self, record: &Record) -> Vec<String> {
         let Some(policy) = self.policy() else { return Vec::new() };
-        let at_point = policy.hooks().into_iter().filter(|hook| hook.settings.stand.point == record.point);
+        let at_point = policy.hooks().into_iter().filter(|hook| *hook.settings.stand.point.name == *record.point);
         let in_force = at_point.filter(|hook| hook.standing == Standing::InForce);
         let others = in_force.filter(|hook| {
             !record.hooks.iter().any(|trace| policy.hook(&trace.hook).is_some_and(|other| other.name == hook.name))
@@ -218,10 +218,10 @@ impl Bench {
     }
 }
 
-/// Reads an event in our format or in another agent's.
-pub(crate) fn happened(event: &Value) -> anyhow::Result<Happened> {
+/// Reads an event in our format, at one of these points, or in another agent's.
+pub(crate) fn happened(event: &Value, points: &Points) -> anyhow::Result<Happened> {
     if event.get("point").is_some() {
-        return Ok(Happened::read(event)?);
+        return Ok(Happened::among(points, event)?);
     }
     match host::read(event, None, None, &|name| std::env::var(name).ok()) {
         Ok(read) => Ok(read.happened),

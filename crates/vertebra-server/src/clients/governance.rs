@@ -37,6 +37,10 @@ impl Governance {
         let meant: Vec<Hooked> = client.hooks();
         let meant: Vec<Hooked> =
             meant.into_iter().filter(|one| self.is_meant(&one.governs, &client.principal, session)).collect();
+        // A point that the agent does not know is never fired in it.
+        let points = self.agent.points();
+        let meant: Vec<Hooked> =
+            meant.into_iter().filter(|one| points.iter().any(|point| point == one.stand.point)).collect();
         let is_own = |name: &str| whose.get(name) == Some(&client.key);
         let set = client.set(&meant, |name| !is_own(name) && all.get(name).is_some());
         let bundle = client.key.to_string();

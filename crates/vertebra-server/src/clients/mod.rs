@@ -13,7 +13,7 @@ use std::{
 };
 
 use tonic::Status;
-use vertebra::{HookSet, Hooks, RegisterError};
+use vertebra::{HookSet, Hooks, Points, RegisterError};
 use vertebra_bridge::settings::Stand;
 
 use self::{
@@ -148,14 +148,15 @@ pub(crate) fn role(role: vertebra::Role) -> Role {
 
 impl Client {
     /// Registers a hook: in the sessions that it governs, and for those to come. What it is to run before or after is a hook
-    /// of this client, or of somebody who stands in a session already: `others`.
+    /// of this client, or of somebody who stands in a session already: `others`. It may stand at one of these points.
     pub(crate) fn register(
         self: &Arc<Self>,
         register: Register,
         lives: &[Arc<Live>],
         others: &[&Hooks],
+        points: &Points,
     ) -> Result<(), String> {
-        let stand = read_stand(register.hook.unwrap_or_default(), &self.key.client_id)?;
+        let stand = read_stand(register.hook.unwrap_or_default(), &self.key.client_id, points)?;
         let hooked = Hooked { stand: stand.into(), governs: read_scope(register.scope, &self.principal)? };
         let is_meant = |live: &&Arc<Live>| live.governance.is_meant(&hooked.governs, &self.principal, Some(&live.id));
         if let Governed::Session(id) = &hooked.governs

@@ -32,7 +32,7 @@ impl Remote {
         let event = Event {
             id: 0,
             hook: self.stand.name.clone(),
-            point: ask.point.to_owned(),
+            point: ask.point.name.to_owned(),
             session_id: ask.run.info().session_id.to_string(),
             json: ask.event.to_string(),
             deadline_ms: u32::try_from(ask.limit.as_millis()).unwrap_or(u32::MAX),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use prost_types::{Value as Wire, value::Kind};
 use serde_json::{Map, Number, Value, json};
+use vertebra::Points;
 use vertebra_bridge::settings::Stand;
 
 use crate::{
@@ -36,7 +37,7 @@ pub(super) fn read_scope(scope: Option<Scope>, principal: &Principal) -> Result<
 }
 
 /// Where a hook stands. What could not hold is an error, as it is in a file.
-pub(super) fn read_stand(hook: Hook, client: &str) -> Result<Stand, String> {
+pub(super) fn read_stand(hook: Hook, client: &str, points: &Points) -> Result<Stand, String> {
     let mut said = Map::new();
     let mut say = |key: &str, value: Value| _ = said.insert(key.to_owned(), value);
     let role = match hook.role() {
@@ -75,7 +76,7 @@ pub(super) fn read_stand(hook: Hook, client: &str) -> Result<Stand, String> {
             say(key, true.into());
         }
     }
-    Stand::from_json(&said, &format!("a hook of client {client}")).map_err(|error| error.to_string())
+    Stand::from_json(&said, &format!("a hook of client {client}"), points).map_err(|error| error.to_string())
 }
 
 fn matching(matcher: Matcher, depth: usize) -> Result<Value, String> {
@@ -98,6 +99,9 @@ fn matching(matcher: Matcher, depth: usize) -> Result<Value, String> {
     }
     if !matcher.step.is_empty() {
         say("step", matcher.step.into());
+    }
+    for (key, patterns) in matcher.attributes {
+        say(&key, patterns.any.into());
     }
     for (key, tests) in [("metadata", matcher.metadata), ("args", matcher.args)] {
         if !tests.is_empty() {

@@ -8,6 +8,7 @@ mod delays;
 mod drain;
 mod hooks;
 mod hostile;
+mod own_points;
 mod registered;
 mod sessions;
 mod world;

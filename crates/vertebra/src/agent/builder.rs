@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use vertebra_hooks::{Attach, HookFn, HookSet, Hooks};
 
 use crate::{
-    AfterStep, AfterToolUse, Agent, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock, Compactor,
-    ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, SharedModel, ShouldContinue,
-    SystemClock, Tool, agent::Core, timeline::redaction::Veils, tool::check::Checks, tool::registry::Tools,
+    AfterStep, AfterToolUse, Agent, AgentPoint, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock,
+    Compactor, ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, Points, PromptSubmit, RandomIds, SharedModel,
+    ShouldContinue, SystemClock, Tool, agent::Core, timeline::redaction::Veils, tool::check::Checks,
+    tool::registry::Tools,
 };
 
 /// Collects what an agent is made of. Hooks are attached as described at [`Attach`].
@@ -46,6 +47,7 @@ impl AgentBuilder {
             ids: Arc::new(RandomIds),
             veils: Veils::default(),
             checks: Checks::default(),
+            points: Points::default(),
         })
     }
 
@@ -97,6 +99,20 @@ impl AgentBuilder {
     /// Adds a tool.
     pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
         self.kit.tool(tool);
+        self
+    }
+
+    /// Registers a point of your own, which [`Invocation::fire`](crate::Invocation::fire) and [`Run::fire`](crate::Run::fire)
+    /// fire: declare it with [`point!`](crate::point!). From then on, files and clients can register hooks there. A name that
+    /// another point has is an error when the agent is built. Subagents know the points of their parent.
+    pub fn point<P: AgentPoint>(&mut self, point: P) -> &mut Self {
+        self.kit.point(point);
+        self
+    }
+
+    /// Registers points that were collected elsewhere, such as those that a file declares.
+    pub fn points(&mut self, points: &Points) -> &mut Self {
+        self.kit.points(points);
         self
     }
 
@@ -281,11 +297,14 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks, .. } =
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks, points, .. } =
             std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.core.system_prompt.to_string()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        let mut known = self.core.points.clone();
+        points.into_iter().try_for_each(|point| known.add(point))?;
         let core = Core {
+            points: known,
             tools: Arc::new(Tools::new(tools)?),
             system_prompt: system_prompt.join("\n\n").into(),
             working_directory,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use vertebra_hooks::{Attach, HookSet};
 
 use crate::{
-    Approver, Compactor, Model, SharedModel, Tool, ToolSpec, approval::ErasedApprover,
+    AgentPoint, AnyPoint, Approver, Compactor, Model, Points, SharedModel, Tool, ToolSpec, approval::ErasedApprover,
     conversation::compact::ErasedCompactor, points::events::ToolAsked, run::inference::ErasedModel,
     timeline::redaction::Veils, tool::ErasedTool, tool::check::Checks,
 };
@@ -28,6 +28,7 @@ pub struct Kit {
     pub(crate) veils: Veils,
     pub(crate) checks: Checks,
     pub(crate) models: Vec<Replacement>,
+    pub(crate) points: Vec<AnyPoint>,
 }
 
 /// What makes one model of another.
@@ -37,6 +38,18 @@ impl Kit {
     /// Adds a tool.
     pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
         self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Registers a point: see [`AgentBuilder::point`](crate::AgentBuilder::point).
+    pub fn point<P: AgentPoint>(&mut self, point: P) -> &mut Self {
+        self.points.push(AnyPoint::of(point));
+        self
+    }
+
+    /// Registers points that were collected elsewhere: see [`AgentBuilder::points`](crate::AgentBuilder::points).
+    pub fn points(&mut self, points: &Points) -> &mut Self {
+        self.points.extend(points.own());
         self
     }
 

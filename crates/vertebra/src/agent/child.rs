@@ -40,7 +40,8 @@ pub(crate) async fn delegate(
             limits: agent.core().limits.clone(),
             metadata: Metadata::default(),
         };
-        let fired = parent.fire(SubagentStart, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await;
+        let fired =
+            parent.dispatch(SubagentStart, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = fired?;
         if let Refusable::Deny { reason } = outcome.verdict() {
             let by = outcome.decided_by().cloned().unwrap_or_default();
@@ -113,7 +114,7 @@ async fn accompany(
             usage: report.usage,
             steps: report.steps,
         };
-        let fired = parent.fire(SubagentStop, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
+        let fired = parent.dispatch(SubagentStop, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
         let outcome = fired?;
         match outcome.verdict() {
             SubagentVerdict::GoOn { instruction }

@@ -159,7 +159,8 @@ async fn prompted(run: &Run, desk: &Mutex<LoopState>, prompt: Prompt) -> Result<
     let final_prompt: Arc<str> = prompt.as_str().into();
     let mut started =
         ExecutionStarted { at: run.at(ExecutionStart::NAME), prompt, limits: run.budget().limits().clone() };
-    let outcome = run.fire(ExecutionStart, &mut started, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    let outcome =
+        run.dispatch(ExecutionStart, &mut started, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     desk.take_stops(&outcome);
     Ok(match desk.pending.strongest() {
         Some(stop) => Err(stop.clone()),

@@ -10,8 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use vertebra_hooks::{BoxFuture, Hooks};
 
 use crate::{
-    AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Prompt, RunFailed, RunReport, RunStream, Session, ToolSpec,
-    approval::ErasedApprover, conversation::compact::ErasedCompactor, run::inference::ErasedModel,
+    AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Points, Prompt, RunFailed, RunReport, RunStream, Session,
+    ToolSpec, approval::ErasedApprover, conversation::compact::ErasedCompactor, run::inference::ErasedModel,
     timeline::ErasedJournal, timeline::redaction::Veils, tool::check::Checks, tool::registry::Tools,
 };
 
@@ -46,6 +46,7 @@ pub(crate) struct Core {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) veils: Veils,
     pub(crate) checks: Checks,
+    pub(crate) points: Points,
 }
 
 impl fmt::Debug for Agent {
@@ -72,6 +73,11 @@ impl Agent {
     /// Its tools.
     pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
         self.core.tools.specs()
+    }
+
+    /// The points that it knows: the built-in ones, and those that were registered.
+    pub fn points(&self) -> &Points {
+        &self.core.points
     }
 
     /// Its name.
@@ -162,6 +168,8 @@ impl Core {
             max_depth: self.max_depth.min(parent.max_depth),
             veils: parent.veils.and(&self.veils),
             checks: parent.checks.and(&self.checks),
+            // A name that both know counts as the child knows it: its own code fires it.
+            points: self.points.and(&parent.points).unwrap_or_else(|_| self.points.clone()),
             ..self.clone()
         }
     }

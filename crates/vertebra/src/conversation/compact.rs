@@ -98,7 +98,7 @@ async fn shorten(
 ) -> Result<bool, Interrupted> {
     let mut event = compacting(run, BeforeCompact::NAME, desk, reason);
     instructions.clone_into(&mut event.instructions);
-    let outcome = run.fire(BeforeCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    let outcome = run.dispatch(BeforeCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     if let Refusable::Deny { .. } = outcome.verdict() {
         return Ok(false);
     }
@@ -107,7 +107,7 @@ async fn shorten(
     *desk.state.messages_mut() = shorter.map_err(|error| RunError::Internal { message: error.to_string() })?;
     let mut event =
         Compacting { instructions: event.instructions, ..compacting(run, AfterCompact::NAME, desk, event.reason) };
-    run.fire(AfterCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    run.dispatch(AfterCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     Ok(true)
 }
 

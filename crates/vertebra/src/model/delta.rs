@@ -183,7 +183,7 @@ impl<'a> Deltas<'a> {
         let (model, follows) = (live.model.clone(), flow.passed.chars().next_back());
         let mut event =
             DeltaArrived { at, model, channel, call: call.cloned(), text, follows, kept: String::new(), last };
-        let fired = live.run.fire(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
+        let fired = live.run.dispatch(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = match fired {
             Ok(outcome) => outcome,
             Err(interrupt) => return self.end(Ended::Interrupted(interrupt)),

@@ -62,7 +62,7 @@ attributes! {
 }
 
 /// The attributes that every event of a run has.
-fn of_run<'e>(at: &'e At, key: &str) -> Option<AttributeValue<'e>> {
+pub(crate) fn of_run<'e>(at: &'e At, key: &str) -> Option<AttributeValue<'e>> {
     match key {
         "session" => Some(AttributeValue::Text(&at.run.session_id)),
         "agent" => Some(AttributeValue::Text(&at.run.agent)),

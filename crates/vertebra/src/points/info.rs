@@ -1,9 +1,9 @@
 //! What is known of a point besides its types: one row of the table of points.
 
-use serde_json::Value;
-use vertebra_hooks::{Attribute, Guard, HookSet, Kind, Point, Registration, narrow::Deciding};
+use serde_json::{Map, Value};
+use vertebra_hooks::{Attribute, Kind, Point, Verdict as _};
 
-use crate::{AgentState, Args, points::table::POINT_TABLE};
+use crate::{AgentState, Args};
 
 /// One row of the table of points. Configuration, wire, documentation and SDKs are made from it.
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +25,9 @@ pub struct PointInfo {
     /// Where a text goes that a hook adds for the model.
     pub context: ContextMode,
     /// The fields of an event where nothing is the matter, without its head.
-    pub blank: fn() -> Value,
+    pub blank: fn(&Self) -> Value,
     /// The fields of an event that has a value in every field, without its head.
-    pub sample: fn() -> Value,
+    pub sample: fn(&Self) -> Value,
 }
 
 /// What of an event a hook outside the process may change.
@@ -51,53 +51,76 @@ pub enum ContextMode {
 }
 
 impl PointInfo {
-    /// The row of a point, from its name or an alias in `PascalCase`, `camelCase`, `snake_case` or `kebab-case`.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        if let Some(info) = POINT_TABLE.iter().find(|info| info.name == name) {
-            return Some(info);
+    /// The row of a point of which only its types are known.
+    pub const fn of<P: Point>() -> Self {
+        Self {
+            name: P::NAME,
+            about: "",
+            aliases: &[],
+            attributes: P::ATTRIBUTES,
+            powers: P::Verdict::POWERS,
+            guards: can_decide(P::Verdict::POWERS),
+            changes: Changeable::Nothing,
+            context: ContextMode::NextStep,
+            blank: |_| Value::Object(Map::new()),
+            sample: |_| Value::Object(Map::new()),
         }
-        let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
-        let is_it = |known: &str| known.eq_ignore_ascii_case(&plain);
-        let by_name = POINT_TABLE.iter().find(|info| is_it(info.name));
-        by_name.or_else(|| POINT_TABLE.iter().find(|info| info.aliases.iter().any(|alias| is_it(alias))))
     }
 }
 
-/// The name of a point, from its name or an alias in any spelling: see [`PointInfo::named`].
-pub fn point_named(name: &str) -> Option<&'static str> {
-    PointInfo::named(name).map(|info| info.name)
+/// Whether a guard with one of these powers can keep something from happening.
+const fn can_decide(powers: &[Kind]) -> bool {
+    let mut at = 0;
+    while at < powers.len() {
+        if matches!(powers[at], Kind::Deny | Kind::Halt | Kind::Stop) {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
-/// A point of an agent's life, with its row in the table of points.
+impl Changeable {
+    /// These fields; nothing if there are none.
+    pub const fn fields(fields: &'static [&'static str]) -> Self {
+        if fields.is_empty() { Self::Nothing } else { Self::Fields(fields) }
+    }
+}
+
+/// A point of an agent's life, with its row in the table of points. Declare one of your own with
+/// [`point!`](crate::point!).
 pub trait AgentPoint: Point<State = AgentState> {
     /// Its row.
-    const INFO: PointInfo;
+    fn info(self) -> &'static PointInfo;
+
+    /// Reads an event.
+    fn read(self, event: Value) -> Result<Self::Event, serde_json::Error> {
+        (Self::code().event_from_json)(event)
+    }
+
+    /// Reads a verdict.
+    fn read_verdict(self, verdict: &Map<String, Value>) -> Result<Self::Verdict, serde_json::Error> {
+        (Self::code().verdict_from_json)(verdict)
+    }
 
     /// The arguments of the call in an event, if hooks outside the process may change them.
-    fn args_mut(event: &mut Self::Event) -> Option<&mut Args>;
+    fn args_mut(event: &mut Self::Event) -> Option<&mut Args> {
+        let _ = event;
+        None
+    }
 
     /// Adds a text for the model to an event. Gives it back if it goes into the conversation instead.
-    fn add_context(event: &mut Self::Event, text: String) -> Option<String>;
-
-    /// Adds a guard, and returns whether the point has guards.
-    fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool;
-}
-
-/// Something to do at a point that is known by its name alone: see [`at_point`](crate::at_point).
-pub trait PointVisitor {
-    /// What comes of it.
-    type Out;
-
-    /// Does it.
-    fn at<P: AgentPoint>(self, point: P) -> Self::Out;
+    fn add_context(event: &mut Self::Event, text: String) -> Option<String> {
+        let _ = event;
+        Some(text)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::*;
-    use crate::POINTS;
+    use crate::{POINT_TABLE, point_named};
 
     #[test]
     fn every_spelling_of_a_point_is_understood() {
@@ -122,14 +145,14 @@ mod tests {
             assert_eq!(point_named(name), Some(point), "{name}");
         }
         assert_eq!(point_named("BeforeToolUze"), None);
-        assert!(POINTS.iter().all(|point| point_named(point) == Some(point)));
+        assert!(POINT_TABLE.iter().all(|point| point_named(point.name) == Some(point.name)));
     }
 
     #[test]
     fn no_two_points_share_a_name_or_an_alias() {
         let mut names = HashSet::new();
-        for info in POINT_TABLE {
-            for name in std::iter::once(&info.name).chain(info.aliases) {
+        for point in POINT_TABLE {
+            for name in std::iter::once(&point.name).chain(point.aliases) {
                 assert!(names.insert(name.to_ascii_lowercase()), "{name} is there twice");
             }
         }

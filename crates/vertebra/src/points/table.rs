@@ -1,20 +1,17 @@
 //! The skeleton: every point of an agent's life, in the order of that life.
 
 use serde_json::json;
-use vertebra_hooks::{
-    Attach as _, Attribute, Cx, Guard, HasAttribute, HookSet, Operation, Point, PointCode, Registration, Verdict as _,
-    narrow::Deciding, verdict,
-};
+use vertebra_hooks::{Attribute, Cx, HasAttribute, Operation, Point, PointCode, verdict};
 
 use crate::{
-    AgentState, Args, Interrupted, Limits, Response, RunReport, StepReport, ToolResult, Usage,
+    AgentState, AnyPoint, Args, Interrupted, Limits, Response, RunReport, StepReport, ToolResult, Usage,
     points::attributes::attribute,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
         Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
     },
-    points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor},
+    points::info::{AgentPoint, Changeable, ContextMode, PointInfo},
     points::samples::{
         SYSTEM_PROMPT, blank_call, blank_request, blank_stop, call, finished, model, no_model, request, response,
         usage, with,
@@ -78,7 +75,6 @@ macro_rules! points {
             attributes: [$($attribute:ident),*],
             changes: $changes:ident $([$($field:literal),*])?,
             context: $context:ident,
-            guards: $guards:ident,
             blank: $blank:expr,
             sample: $sample:expr,
         }
@@ -105,18 +101,18 @@ macro_rules! points {
             $(impl HasAttribute<attribute::$attribute> for $point {})*
 
             impl AgentPoint for $point {
-                const INFO: PointInfo = PointInfo {
-                    name: Self::NAME,
-                    about: $about,
-                    aliases: &[$($alias),*],
-                    attributes: Self::ATTRIBUTES,
-                    powers: <$verdict>::POWERS,
-                    guards: points!(@guards $guards),
-                    changes: Changeable::$changes $((&[$($field),*]))?,
-                    context: points!(@mode $context),
-                    blank: || $blank,
-                    sample: || $sample,
-                };
+                fn info(self) -> &'static PointInfo {
+                    const INFO: PointInfo = PointInfo {
+                        about: $about,
+                        aliases: &[$($alias),*],
+                        changes: Changeable::$changes $((&[$($field),*]))?,
+                        context: points!(@mode $context),
+                        blank: |_| $blank,
+                        sample: |_| $sample,
+                        ..PointInfo::of::<$point>()
+                    };
+                    &INFO
+                }
 
                 fn args_mut(event: &mut Self::Event) -> Option<&mut Args> {
                     points!(@args $changes event)
@@ -125,40 +121,15 @@ macro_rules! points {
                 fn add_context(event: &mut Self::Event, text: String) -> Option<String> {
                     points!(@context $context event, text)
                 }
-
-                fn attach_guard(set: &mut HookSet, site: Registration<Self, Deciding>, guard: impl Guard<Self>) -> bool {
-                    points!(@attach $guards set, site, guard)
-                }
             }
 
             #[doc = concat!("What a hook at [`", stringify!($point), "`] is given.")]
             pub type $cx<'a> = Cx<'a, $point>;
         )*
 
-        /// All points, in the order of an agent's life.
-        pub const POINT_TABLE: &[PointInfo] = &[$($point::INFO),*];
-
-        /// The names of all points, in the order of an agent's life.
-        pub const POINTS: &[&str] = &[$($point::NAME),*];
-
-        /// Does something at the point of this name.
-        pub fn at_point<V: PointVisitor>(name: &str, visitor: V) -> Option<V::Out> {
-            match name {
-                $($point::NAME => Some(visitor.at($point)),)*
-                _ => None,
-            }
-        }
+        /// The built-in points, in the order of an agent's life.
+        pub const POINT_TABLE: &[AnyPoint] = &[$(AnyPoint::new(&$point)),*];
     };
-    (@guards yes) => { true };
-    (@guards no) => { false };
-    (@attach yes $set:ident, $site:ident, $guard:ident) => {{
-        $set.add_guard($site, $guard);
-        true
-    }};
-    (@attach no $set:ident, $site:ident, $guard:ident) => {{
-        let _ = ($set, $site, $guard);
-        false
-    }};
     (@args Args $event:ident) => { Some($event.args_mut()) };
     (@args $changes:ident $event:ident) => {{
         let _ = $event;
@@ -188,7 +159,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["system_prompt"],
         context: later,
-        guards: no,
         blank: json!({ "system_prompt": "", "model": no_model() }),
         sample: json!({ "system_prompt": SYSTEM_PROMPT, "model": model(), "resumed": false }),
     }
@@ -199,7 +169,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["prompt", "context"],
         context: prompt,
-        guards: yes,
         blank: json!({ "prompt": "" }),
         sample: json!({
             "prompt": "Release it.", "images": [{ "media_type": "image/png", "data": "iVBORw0KGgo=" }],
@@ -213,7 +182,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: json!({ "prompt": "", "limits": Limits::default() }),
         sample: json!({ "prompt": "Release it." }),
     }
@@ -224,7 +192,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: json!({ "messages": 0, "usage": Usage::default() }),
         sample: json!({ "messages": 2, "usage": usage() }),
     }
@@ -235,7 +202,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["model", "system_prompt", "messages", "tools", "max_output_tokens", "temperature", "options"],
         context: later,
-        guards: yes,
         blank: with(blank_request(), json!({ "purpose": "step" })),
         sample: with(request(), json!({ "purpose": "step" })),
     }
@@ -246,7 +212,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["text"],
         context: later,
-        guards: yes,
         blank: json!({ "model": no_model(), "channel": "text", "text": "", "last": false }),
         sample: json!({
             "model": model(), "channel": "call", "call": { "index": 0, "tool": "bash" }, "text": "{\"command\":",
@@ -260,7 +225,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["response"],
         context: later,
-        guards: yes,
         blank: json!({
             "purpose": "step", "duration_ms": 0, "request": blank_request(),
             "response": { "text": "", "calls": [], "usage": Usage::default() },
@@ -274,7 +238,6 @@ points! {
         attributes: [tool, path, command, args, session, agent],
         changes: Args,
         context: later,
-        guards: yes,
         blank: blank_call(),
         sample: call(),
     }
@@ -285,7 +248,6 @@ points! {
         attributes: [tool, path, command, args, session, agent],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: with(blank_call(), json!({ "reason": "", "asked_by": "" })),
         sample: with(call(), json!({ "reason": "a push cannot be taken back", "asked_by": "careful-push" })),
     }
@@ -296,7 +258,6 @@ points! {
         attributes: [tool, path, command, args, session, agent],
         changes: Fields ["result"],
         context: later,
-        guards: yes,
         blank: with(blank_call(), json!({ "result": ToolResult::done("") })),
         sample: with(call(), json!({
             "result": {
@@ -312,7 +273,6 @@ points! {
         attributes: [tool, path, command, args, session, agent],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: with(blank_call(), json!({ "error": "", "reached": true, "attempts": 1, "duration_ms": 0 })),
         sample: with(call(), json!({
             "error": "the remote hung up", "reached": true, "attempts": 1, "duration_ms": 40,
@@ -325,7 +285,6 @@ points! {
         attributes: [session, agent, step],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: json!({ "kind": "final_response", "text": "", "tools": [], "usage": Usage::default(), "duration_ms": 0 }),
         sample: json!({
             "kind": "tool_execution", "text": "I push it.", "tools": ["bash"], "usage": usage(), "duration_ms": 2300,
@@ -338,7 +297,6 @@ points! {
         attributes: [session, agent, step],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: json!({ "kind": "final_response", "text": "", "stops": [blank_stop()], "continuations": 0 }),
         sample: json!({ "kind": "final_response", "text": "Done.", "stops": [finished()], "continuations": 0 }),
     }
@@ -349,7 +307,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: yes,
         blank: json!({ "class": "internal", "message": "", "attempts": 1 }),
         sample: json!({
             "class": "model_busy", "message": "too many requests", "attempts": 2, "wait": { "secs": 2, "nanos": 0 },
@@ -362,7 +319,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: no,
         blank: json!({
             "status": "completed", "stop": blank_stop(), "text": "", "steps": 1, "usage": Usage::default(), "duration_ms": 0,
         }),
@@ -377,7 +333,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: no,
         blank: json!({
             "usage": Usage::default(), "total_tokens": 0, "total_tool_calls": 0, "runs": 1, "steps": 1, "duration_ms": 0,
         }),
@@ -392,7 +347,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["prompt", "limits"],
         context: child,
-        guards: yes,
         blank: json!({ "subagent": "", "prompt": "", "limits": Limits::default() }),
         sample: json!({ "subagent": "reviewer", "prompt": "Review the change.", "metadata": {} }),
     }
@@ -403,7 +357,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["text"],
         context: later,
-        guards: no,
         blank: json!({
             "subagent": "", "status": "completed", "stop": blank_stop(), "text": "", "usage": Usage::default(), "steps": 1,
         }),
@@ -419,7 +372,6 @@ points! {
         attributes: [session, agent],
         changes: Fields ["instructions"],
         context: later,
-        guards: yes,
         blank: json!({ "reason": "", "messages": 0, "tokens": 0 }),
         sample: json!({
             "reason": "the conversation is long", "messages": 40, "tokens": 30_000, "instructions": "Keep the decisions.",
@@ -432,7 +384,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: no,
         blank: json!({ "reason": "", "messages": 0, "tokens": 0 }),
         sample: json!({
             "reason": "the conversation is long", "messages": 40, "tokens": 30_000, "instructions": "Keep the decisions.",
@@ -445,7 +396,6 @@ points! {
         attributes: [session, agent],
         changes: Nothing,
         context: later,
-        guards: no,
         blank: json!({ "kind": "", "message": "" }),
         sample: json!({ "kind": "waiting", "message": "A call waits for a yes.", "data": { "call_id": "call-1" } }),
     }

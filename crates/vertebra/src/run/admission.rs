@@ -75,7 +75,7 @@ async fn judge(
     approved: Option<&str>,
 ) -> Result<Judged, Interrupted> {
     let before = asked.clone();
-    let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
+    let outcome = run.dispatch(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
     desk.take_stops(&outcome);
     if let Some(reason) = beyond_judgement(&before, asked) {
         return Ok(blocked("runtime".into(), format!("blocked: {reason}")));
@@ -176,7 +176,8 @@ async fn put_question(
     let decided_by = outcome.decided_by().cloned().filter(|_| outcome.kind() == Kind::Ask);
     let asked_by = decided_by.unwrap_or_else(|| asked.tool.shared());
     let mut event = PermissionAsked { asked: asked.later(run.at(PermissionRequest::NAME)), reason, asked_by };
-    let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    let answered =
+        run.dispatch(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     match answered.verdict() {
         // What a tool wants a person to agree to, no hook agrees to.
         PermissionVerdict::Allow if checked.ask.is_some() => {}
@@ -205,7 +206,7 @@ async fn put_question(
     let message = format!("{} asks about {}: {}", approval.asked_by, approval.call.tool, approval.reason);
     let at = run.at(Notification::NAME);
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
-    run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    run.dispatch(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     Ok(Judged::Ask(Box::new(approval), then))
 }
 

@@ -30,7 +30,7 @@ pub(crate) async fn tell(
         usage: report.usage,
         duration_ms: report.duration_ms,
     };
-    let told = run.fire(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
+    let told = run.dispatch(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
     desk.state.notes_mut().clear(Lasting::Run);
     desk.state.settle(memory.before.usage + run.spent());
     let checkpoint = memory.checkpoint(run, desk, keeper);

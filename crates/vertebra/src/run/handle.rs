@@ -56,7 +56,7 @@ struct Inner {
     control: Control,
 }
 
-const NESTED: &str = "hooks that ask a model or notify have caused each other too often";
+pub(crate) const NESTED: &str = "hooks that ask a model, notify or fire points have caused each other too often";
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -296,7 +296,7 @@ impl Run {
         };
         let at = self.at(Notification::NAME);
         let mut event = Notified { at, kind, message, data: Value::Null };
-        let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
+        let outcome = self.dispatch(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
         self.tell(|| news(event.kind, event.message));
         match outcome {
             Ok(_) | Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => Ok(()),
@@ -342,7 +342,7 @@ impl Run {
     }
 
     /// Runs the hooks of a point, and keeps what they did.
-    pub(crate) async fn fire<P>(
+    pub(crate) async fn dispatch<P>(
         &self,
         point: P,
         event: &mut P::Event,

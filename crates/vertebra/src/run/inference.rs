@@ -88,7 +88,7 @@ async fn hooked(
             Ok(reserved) => reserved,
             Err(stop) => return Ok(not_asked(desk, stop)),
         };
-        let outcome = run.fire(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
+        let outcome = run.dispatch(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
@@ -119,7 +119,7 @@ async fn hooked(
         let InferenceAsked { purpose, request, .. } = asked;
         let duration_ms = millis(took);
         let mut inferred = Inferred { at: run.at(AfterInference::NAME), purpose, request, response, duration_ms };
-        let outcome = run.fire(AfterInference, &mut inferred, &mut desk.state, retries, Leave::OnCancel).await?;
+        let outcome = run.dispatch(AfterInference, &mut inferred, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
         match outcome.verdict() {
             RepeatVerdict::Retry { after_ms } => {

@@ -234,6 +234,6 @@ impl Loop {
     where
         P: Point<State = AgentState, Event: crate::points::attributes::Located>,
     {
-        self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
+        self.run.dispatch(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
     }
 }

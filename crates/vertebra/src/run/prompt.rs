@@ -76,7 +76,7 @@ pub(crate) async fn take(
 ) -> Result<Result<String, Stop>, Interrupted> {
     let Prompt { text, images } = prompt;
     let mut event = PromptSubmitted { at: run.at(PromptSubmit::NAME), prompt: text, images, context: Vec::new() };
-    let outcome = run.fire(PromptSubmit, &mut event, state, Retries::Allowed, Leave::OnCancel).await?;
+    let outcome = run.dispatch(PromptSubmit, &mut event, state, Retries::Allowed, Leave::OnCancel).await?;
     if let Refusable::Deny { reason } = outcome.verdict() {
         let by = outcome.decided_by().cloned().unwrap_or_default();
         return Ok(Err(Stop::soft(StopReason::Requested, &*by, format!("the prompt was denied: {reason}"))));

@@ -13,7 +13,7 @@ use crate::{
     points::attributes::Located,
     run::handle::Interrupted,
     timeline::feed::Front,
-    timeline::{Entry, Left, Place, Replayed, StateChange, Tape, What, Where},
+    timeline::{Entry, Inside, Left, Place, Replayed, StateChange, Tape, What, Where},
 };
 
 /// What a run tells its journal and its front end, and what it is resumed or replayed from.
@@ -90,9 +90,24 @@ impl Run {
         Place { run_id: &self.info().run_id, within: self.inside_of() }
     }
 
-    /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used.
-    pub(crate) fn leave_call(&self, tape: &Tape, call_id: &Arc<str>, until: Option<(usize, Timestamp)>) {
-        let (asked, used) = tape.leave_call(self.place(), call_id, until);
+    /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used, and what hooks changed in
+    /// the state while it was at work is changed.
+    pub(crate) fn leave_call(
+        &self,
+        tape: &Tape,
+        state: &mut AgentState,
+        call_id: &Arc<str>,
+        until: Option<(usize, Timestamp)>,
+    ) {
+        let Inside { asked, used, moved } = tape.leave_call(self.place(), call_id, until);
+        for change in moved {
+            // What was used is counted below, and by the run itself.
+            let (usage, steps, tool_calls) = (state.usage(), state.steps(), state.tool_calls());
+            let change = StateChange { usage, steps, tool_calls, recent_tools: None, ..change };
+            if let Err(problem) = change.apply(state) {
+                tracing::warn!(%call_id, problem, "a hook's change of the state could not be made again");
+            }
+        }
         for usage in asked {
             self.budget().spend(Meter::Tokens, usage.total_tokens());
             self.run_budget().spend_again(usage);

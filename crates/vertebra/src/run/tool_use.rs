@@ -160,7 +160,8 @@ async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, r
     }
     let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by: None };
     // Whatever goes wrong here has gone wrong before, and ends the run already.
-    if let Ok(outcome) = run.fire(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await {
+    if let Ok(outcome) = run.dispatch(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await
+    {
         desk.take_stops(&outcome);
     }
     run.tell(|| News::ToolEnded { call: asked.call.clone(), result: used.result.clone() });
@@ -287,7 +288,7 @@ async fn conclude(
             attempts: attempt,
             duration_ms: result.duration_ms,
         };
-        let outcome = run.fire(ToolUseFailed, &mut failed, &mut desk.state, retries, leave).await?;
+        let outcome = run.dispatch(ToolUseFailed, &mut failed, &mut desk.state, retries, leave).await?;
         desk.take_stops(&outcome);
         match outcome.verdict() {
             FailureVerdict::Recover { with } => result = with.took(result.duration_ms),
@@ -301,7 +302,7 @@ async fn conclude(
     }
     turn.close()?;
     let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by };
-    let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
+    let outcome = run.dispatch(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
     if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
         return Ok((Some(Duration::from_millis(after_ms)), used.result));
@@ -332,7 +333,7 @@ async fn use_once(
     let inside = run.inside(call_id, again, children.clone());
     let invoked =
         |key: String| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
-    let (key, then) = match begin(run, &**found, spec, asked, invoked).await? {
+    let (key, then) = match begin(run, &**found, spec, asked, &floor.desk, invoked).await? {
         ControlFlow::Break(result) => return Ok(result),
         ControlFlow::Continue(begun) => begun,
     };

@@ -3,6 +3,7 @@
 use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
+use tokio::sync::Mutex;
 
 use crate::{
     AgentState, Args, Checkpoint, Entry, Invocation, Meter, Reconciled, Run, RunReport, RunStatus, ToolResult,
@@ -23,6 +24,7 @@ pub(crate) async fn begin(
     tool: &dyn ErasedTool,
     spec: &ToolSpec,
     asked: &ToolAsked,
+    desk: &Mutex<LoopState>,
     invocation: impl FnOnce(String) -> Invocation,
 ) -> Result<ControlFlow<ToolResult, (String, Option<ToolResult>)>, Interrupted> {
     let new = async || {
@@ -50,34 +52,35 @@ pub(crate) async fn begin(
     let whole = digest.is_empty() || args.digest() == *digest;
     let (result, until) = tape.ended(run.place(), key).unzip();
     let again = |then: Option<ToolResult>| Ok(ControlFlow::Continue((key.clone(), then)));
-    let over = |result: ToolResult| {
-        run.leave_call(tape, call_id, until);
+    let over = async |result: ToolResult| {
+        let mut desk = desk.lock().await;
+        run.leave_call(tape, &mut desk.state, call_id, until);
         Ok(ControlFlow::Break(result))
     };
     if run.replayed().is_some() {
         run.happens(begun.as_ref(), intended(asked, key.clone()));
         return match result {
             then if spec.delegates => again(then),
-            Some(result) => over(run.as_it_was(result).await?),
+            Some(result) => over(run.as_it_was(result).await?).await,
             None => Err(Interrupted::Cancelled),
         };
     }
     if let Some(result) = result {
-        return over(result);
+        return over(result).await;
     }
     if whole && (spec.idempotent || spec.delegates) {
         return again(None);
     }
     match reconcile(tool, args.clone(), invocation(key.clone())).await {
         Reconciled::NotDone if whole => again(None),
-        Reconciled::Done(output) => over(ended(run, call_id, key.clone(), output.into()).await?),
+        Reconciled::Done(output) => over(ended(run, call_id, key.clone(), output.into()).await?).await,
         Reconciled::NotDone | Reconciled::Unknown => {
             let tool = &spec.name;
             let words = format!(
                 "unknown: the process ended while `{tool}` was at work. It may have done all, a part or nothing of what \
                  it was asked, and was not done again. Find out how things stand before you repeat it."
             );
-            over(ended(run, call_id, key.clone(), ToolResult::ended(ToolStatus::Unknown, words)).await?)
+            over(ended(run, call_id, key.clone(), ToolResult::ended(ToolStatus::Unknown, words)).await?).await
         }
     }
 }

@@ -141,7 +141,7 @@ impl Session {
         let mut state = state.lock().await;
         let begun = scope.write(first).await;
         if begun.is_ok() {
-            let _ = scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+            let _ = scope.dispatch(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
             let _ = keep_state(&scope, known, &state).await;
         }
         drop(state);
@@ -434,7 +434,7 @@ impl Inner {
         };
         if !self.waits.load(Ordering::Acquire) {
             let known = state.clone();
-            let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+            let _ = self.scope.dispatch(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
             let _ = keep_state(&self.scope, known, &state).await;
             let _ = self.scope.write(What::SessionEnded).await;
         }

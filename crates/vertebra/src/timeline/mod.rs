@@ -27,7 +27,7 @@ pub(crate) use self::{
     checkpoint::Keeper,
     divergence::{Replayed, Where},
     past::{Past, RunPast},
-    recorded::{Answer, Next, Place, Question, Tape},
+    recorded::{Answer, Inside, Next, Place, Question, Tape},
 };
 use crate::{Approval, Args, Decision, ModelId, Prompt, Purpose, Response, RunError, RunReport, ToolResult, Usage};
 

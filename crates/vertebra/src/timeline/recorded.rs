@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use vertebra_hooks::{Point, Record};
 
 use super::{
-    Entry, Left, Used, What,
+    Entry, Left, StateChange, Used, What,
     divergence::Replayed,
     past::{Past, RunPast},
     settled::{settled, settled_before},
@@ -76,6 +76,17 @@ pub(crate) struct Answer {
     pub(crate) halted: Option<(String, String)>,
     /// Whether its calls cannot be made from it.
     pub(crate) veiled: bool,
+}
+
+/// What came of what happened inside a use of a tool.
+#[derive(Default)]
+pub(crate) struct Inside {
+    /// What models used that were asked on its behalf.
+    pub(crate) asked: Vec<Usage>,
+    /// What agents used that worked for it.
+    pub(crate) used: Vec<Used>,
+    /// What hooks changed in the state, in order.
+    pub(crate) moved: Vec<StateChange>,
 }
 
 /// A question that was put to somebody.
@@ -211,14 +222,8 @@ impl Tape {
         Some(self.take(place, "child_began", "")?.run_id)
     }
 
-    /// Forgets what happened inside a use of a tool that is over, and answers with what that had used: through models that
-    /// were asked on its behalf, and through agents that worked for it.
-    pub(crate) fn leave_call(
-        &self,
-        place: Place<'_>,
-        call_id: &Arc<str>,
-        until: Option<(usize, Timestamp)>,
-    ) -> (Vec<Usage>, Vec<Used>) {
+    /// Forgets what happened inside a use of a tool that is over, and answers with what came of it.
+    pub(crate) fn leave_call(&self, place: Place<'_>, call_id: &Arc<str>, until: Option<(usize, Timestamp)>) -> Inside {
         if let (Some(replayed), Some((_, ended))) = (&self.replayed, until) {
             replayed.it_is(ended);
         }
@@ -228,17 +233,19 @@ impl Tape {
         let of_call = |track: &Track| track.run_id == *place.run_id && track.within.as_ref() == Some(call_id);
         for (_, lines) in tracks.iter_mut().filter(|(track, _)| of_call(track)) {
             let over = lines.partition_point(|(number, _)| *number < until);
-            inside.extend(lines.drain(..over).map(|(_, line)| line));
+            inside.extend(lines.drain(..over));
         }
-        let (mut asked, mut used) = (Vec::new(), Vec::new());
-        for line in inside {
-            match &line.what {
-                What::ModelAnswered { usage, .. } => asked.push(*usage),
-                What::RunBegan { .. } => used.push(self.used_by(&tracks, &line.run_id)),
+        inside.sort_by_key(|(number, _)| *number);
+        let mut came = Inside::default();
+        for (_, line) in inside {
+            match line.what {
+                What::ModelAnswered { usage, .. } => came.asked.push(usage),
+                What::RunBegan { .. } => came.used.push(self.used_by(&tracks, &line.run_id)),
+                What::Dispatched { left: Some(left), .. } => came.moved.extend(left.state),
                 _ => {}
             }
         }
-        (asked, used)
+        came
     }
 
     /// What a run has used, as far as that is known.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use vertebra_hooks::{Event, Outcome};
 
 use crate::{
-    Agent, AgentState, InferenceReport, Request, Run, RunReport, ToolError, ToolOutput, ToolResult, ToolStatus,
+    Agent, AgentPoint, AgentState, InferenceReport, OwnEvent, Request, Run, RunReport, ToolError, ToolOutput,
+    ToolResult, ToolStatus,
     agent::child,
     run::handle::{LoopState, lock},
     timeline::feed::News,
@@ -112,6 +114,17 @@ impl Invocation {
     pub async fn infer(&self, purpose: impl Into<Arc<str>>, request: Request) -> InferenceReport {
         let mut desk = self.desk.lock().await;
         self.run.infer(&mut desk.state, purpose, request).await
+    }
+
+    /// Fires a point of your own, as [`Run::fire`] does: in order with the hooks of other calls, and with the state that they
+    /// left.
+    pub async fn fire<P, E>(&self, point: P, event: E) -> Result<(E, Outcome<P>), ToolError>
+    where
+        P: AgentPoint<Event = OwnEvent<E>>,
+        E: Event,
+    {
+        let mut desk = self.desk.lock().await;
+        Ok(self.run.fire(point, event, &mut desk.state).await?)
     }
 
     /// Lets another agent do something. This agent's hooks and guards hold for it, and it spends from this budget.

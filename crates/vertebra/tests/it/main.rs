@@ -15,6 +15,7 @@ mod children;
 mod limits;
 mod matching;
 mod order;
+mod own_points;
 mod parallel;
 mod replays;
 mod resume;

@@ -70,7 +70,7 @@ from .payloads import (
     SessionEndPayload,
     SessionStartPayload,
 )
-from .points import POINTS, Point, point_named
+from .points import POINTS, Point, own_point, point_named
 from .registry import HookHandler
 from .response import HookResponse, ResponseDict
 from .run import Run
@@ -220,6 +220,7 @@ __all__ = [
     "later",
     "matches",
     "modify",
+    "own_point",
     "patch",
     "point_named",
     "proceed",

@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from . import events, options, verdicts
 from .answers import Role
 from .decorates import Decorates
+from .point import Point
 from .verdicts import Edited, Told
 
 
@@ -18,7 +19,9 @@ class Registers(abc.ABC):
     """Whatever hooks can be registered with."""
 
     @abc.abstractmethod
-    def _register(self, role: Role, point: str, options: Mapping[str, Any], handler: Callable[[Any], Any]) -> None:
+    def _register(
+        self, role: Role, point: str | Point, options: Mapping[str, Any], handler: Callable[[Any], Any]
+    ) -> None:
         """Puts a hook in force."""
 
     @overload
@@ -84,7 +87,9 @@ class Registers(abc.ABC):
     def guard(
         self, point: Literal["BeforeCompact", "PreCompact"], /, **options: Unpack[options.GuardOptions]
     ) -> Decorates[events.BeforeCompactEvent, verdicts.Refusable | None]: ...
-    def guard(self, point: str, /, **options: Any) -> Decorates[Any, Any]:
+    @overload
+    def guard(self, point: Point, /, **options: Any) -> Decorates[Any, Any]: ...
+    def guard(self, point: str | Point, /, **options: Any) -> Decorates[Any, Any]:
         """Decides on the final event, and changes nothing. A failure counts as a refusal."""
         return Decorates(lambda handler: self._register("guard", point, options, handler))
 
@@ -179,7 +184,9 @@ class Registers(abc.ABC):
     def on(
         self, point: Literal["Notification"], /, **options: Unpack[options.HookOptions]
     ) -> Decorates[events.NotificationEvent, verdicts.Noted | Told[verdicts.Noted] | None]: ...
-    def on(self, point: str, /, **options: Any) -> Decorates[Any, Any]:
+    @overload
+    def on(self, point: Point, /, **options: Any) -> Decorates[Any, Any]: ...
+    def on(self, point: str | Point, /, **options: Any) -> Decorates[Any, Any]:
         """Sees what earlier hooks left; may change and decide."""
         return Decorates(lambda handler: self._register("hook", point, options, handler))
 
@@ -270,6 +277,8 @@ class Registers(abc.ABC):
     def watch(
         self, point: Literal["Notification"], /, **options: Unpack[options.WatchOptions]
     ) -> Decorates[events.NotificationEvent, None]: ...
-    def watch(self, point: str, /, **options: Any) -> Decorates[Any, Any]:
+    @overload
+    def watch(self, point: Point, /, **options: Any) -> Decorates[Any, Any]: ...
+    def watch(self, point: str | Point, /, **options: Any) -> Decorates[Any, Any]:
         """Sees the final event, and decides nothing."""
         return Decorates(lambda handler: self._register("watch", point, options, handler))

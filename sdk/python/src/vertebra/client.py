@@ -19,6 +19,7 @@ from .attach import Attachment
 from .errors import VertebraError
 from .judgement import Fired, Judgement
 from .news import Record
+from .point import Point
 from .registration import Registration, registration
 from .rpc import Rpc
 from .sessions import Link, Sessions
@@ -178,7 +179,9 @@ class Client(Registers):
         """Takes a hook out of force; `ready` tells when it is."""
         self._attachment.drop(name)
 
-    def _register(self, role: Role, point: str, options: Mapping[str, Any], handler: Callable[[Any], Any]) -> None:
+    def _register(
+        self, role: Role, point: str | Point, options: Mapping[str, Any], handler: Callable[[Any], Any]
+    ) -> None:
         self.put(registration(role, point, options, handler))
 
     def _open(self) -> Rpc:

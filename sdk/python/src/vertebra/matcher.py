@@ -59,6 +59,8 @@ class Matcher:
     metadata: Mapping[str, Test] = field(default_factory=dict[str, Test])
     args: Mapping[str, Test] = field(default_factory=dict[str, Test])
     """By JSON pointer: `{"/timeout": exists()}`."""
+    attributes: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
+    """Attributes of a point of your own: `{"service": "api-*"}`."""
     all_of: Sequence[Matcher] = ()
     any_of: Sequence[Matcher] = ()
     none_of: Matcher | None = None
@@ -83,6 +85,7 @@ class Matcher:
             step=self.step or "",
             metadata={key: _test(test) for key, test in self.metadata.items()},
             args={key: _test(test) for key, test in self.args.items()},
+            attributes={key: pb.Patterns(any=_list(patterns)) for key, patterns in self.attributes.items()},
             all=[inner.to_wire() for inner in self.all_of],
             any=[inner.to_wire() for inner in self.any_of],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,3 +44,24 @@ class Point:
     def can_refuse(self) -> bool:
         """Whether something can still be kept from happening, so that hooks fail closed unless told otherwise."""
         return "deny" in self.verdicts or "halt" in self.verdicts
+
+
+def own_point(
+    name: str,
+    *,
+    verdicts: Sequence[str] = (),
+    attributes: Sequence[str] = (),
+    changes: Sequence[str] = (),
+) -> Point:
+    """Returns a point that the server's program or its `vertebra.toml` declares, for `client.guard` and its like.
+
+    `verdicts` are its powers, `attributes` its attributes, `changes` the fields that hooks may change, all as they are
+    declared. The server has the last word: a hook that does not fit the declaration is an error there.
+    """
+    return Point(
+        name,
+        tuple(verdicts),
+        opens=tuple(changes),
+        guards=bool(verdicts),
+        attributes=(*attributes, "session", "agent"),
+    )

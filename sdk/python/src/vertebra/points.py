@@ -6,9 +6,9 @@ import difflib
 
 from ._table import POINTS
 from .errors import PointError
-from .point import ARGS, Point
+from .point import ARGS, Point, own_point
 
-__all__ = ["ARGS", "POINTS", "Point", "did_you_mean", "point_named"]
+__all__ = ["ARGS", "POINTS", "Point", "did_you_mean", "own_point", "point_named"]
 
 
 def _plain(name: str) -> str:

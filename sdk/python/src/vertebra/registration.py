@@ -57,9 +57,9 @@ class Registration:
     """From the event to the answer, both as JSON. Whatever it raises is the hook's failure."""
 
 
-def registration(role: Role, point_name: str, options: Mapping[str, Any], handler: AnyHandler) -> Registration:
+def registration(role: Role, where: str | Point, options: Mapping[str, Any], handler: AnyHandler) -> Registration:
     """Returns a hook from the arguments of a decorator."""
-    point = point_named(point_name)
+    point = where if isinstance(where, Point) else point_named(where)
     check(role, point, options)
 
     async def respond(event: str, threads: Executor) -> str:
@@ -79,7 +79,7 @@ def registration(role: Role, point_name: str, options: Mapping[str, Any], handle
         shadow=options.get("shadow", False),
         detached=options.get("detached", False),
     )
-    matcher = _matcher(options)
+    matcher = _matcher(point, options)
     if matcher is not None:
         hook.match.CopyFrom(matcher.to_wire())
     return Registration(hook, scope_of(options.get("scope", "own")), respond)
@@ -89,7 +89,7 @@ def check(role: Role, point: Point, options: Mapping[str, Any]) -> None:
     """Checks that the hook is possible at the point, and that all its options apply."""
     if role == "guard" and not point.guards:
         raise PointError(f"a guard is not possible at {point.name}: nothing can be refused there; use `on` or `watch`")
-    known = [*_COMMON, *_OF_ROLE[role], *_OF_ABOUT[point.about]]
+    known = [*_COMMON, *_OF_ROLE[role], *_OF_ABOUT[point.about], *_own_attributes(point)]
     wrong = next((key for key in options if key not in known), None)
     if wrong is not None:
         raise HookError(f"a {role} at {point.name} has no option `{wrong}`{did_you_mean(wrong, known)}")
@@ -128,8 +128,16 @@ def _milliseconds(timeout: float | datetime.timedelta | None) -> int | None:
     return max(1, round(seconds * 1000))
 
 
-def _matcher(options: Mapping[str, Any]) -> Matcher | None:
+def _own_attributes(point: Point) -> list[str]:
+    """The attributes of a custom point that no built-in point has."""
+    return [key for key in point.attributes if key not in _MATCHED]
+
+
+def _matcher(point: Point, options: Mapping[str, Any]) -> Matcher | None:
     given = {key: options[key] for key in _MATCHED if key in options}
+    own = {key: options[key] for key in _own_attributes(point) if key in options}
+    if own:
+        given["attributes"] = own
     more: Matcher | None = options.get("match")
     if not given:
         return more

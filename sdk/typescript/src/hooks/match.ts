@@ -2,7 +2,14 @@
 
 import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { type Matcher, MatcherSchema, type Test, TestSchema } from "../gen/vertebra/v1/hooks_pb.js";
+import {
+  type Matcher,
+  MatcherSchema,
+  type Patterns,
+  PatternsSchema,
+  type Test,
+  TestSchema,
+} from "../gen/vertebra/v1/hooks_pb.js";
 import type { Json, StepKind } from "../points/data.js";
 
 type OneOrMore = string | readonly string[];
@@ -25,6 +32,8 @@ export interface Match {
   readonly metadata?: Readonly<Record<string, MatchTest>>;
   /** By JSON pointer: `/timeout_ms`. */
   readonly args?: Readonly<Record<string, MatchTest>>;
+  /** Attributes of a custom point: `{ service: "api-*" }`. */
+  readonly attributes?: Readonly<Record<string, OneOrMore>>;
   readonly all?: readonly Match[];
   readonly any?: readonly Match[];
   readonly not?: Match;
@@ -42,6 +51,7 @@ const KEYS: Readonly<Record<keyof Match, true>> = {
   step: true,
   metadata: true,
   args: true,
+  attributes: true,
   all: true,
   any: true,
   not: true,
@@ -62,10 +72,16 @@ export function wireMatcher(match: Match): Matcher {
     step: match.step ?? "",
     metadata: tests(match.metadata),
     args: tests(match.args),
+    attributes: patterns(match.attributes),
     all: (match.all ?? []).map(wireMatcher),
     any: (match.any ?? []).map(wireMatcher),
     ...(match.not === undefined ? {} : { not: wireMatcher(match.not) }),
   });
+}
+
+function patterns(given: Readonly<Record<string, OneOrMore>> | undefined): Record<string, Patterns> {
+  const wire = (any: OneOrMore): Patterns => create(PatternsSchema, { any: list(any) });
+  return Object.fromEntries(Object.entries(given ?? {}).map(([key, any]) => [key, wire(any)]));
 }
 
 function tests(given: Readonly<Record<string, MatchTest>> | undefined): Record<string, Test> {

@@ -10,6 +10,7 @@ import {
   Role as WireRole,
 } from "../gen/vertebra/v1/hooks_pb.js";
 import type { Role } from "../points/answer.js";
+import type { OwnPoint } from "../points/own.js";
 import type { PointName } from "../points/table.js";
 import { type Match, wireMatcher } from "./match.js";
 
@@ -105,7 +106,7 @@ const OPTIONS: Readonly<Record<keyof AnyOptions, true>> = {
 /** A hook, with everything that is sent to the server. */
 export function hold(
   name: string,
-  point: PointName,
+  point: PointName | OwnPoint<object>,
   role: Role,
   match: Match | undefined,
   options: AnyOptions,
@@ -117,7 +118,7 @@ export function hold(
   }
   const hook = create(HookSchema, {
     name,
-    point,
+    point: String(point),
     role: ROLES[role],
     ...(match === undefined ? {} : { match: wireMatcher(match) }),
     ...(options.priority === undefined ? {} : { priority: options.priority }),

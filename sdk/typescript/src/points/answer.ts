@@ -2,6 +2,7 @@
 
 import type { Args, Json } from "./data.js";
 import type { EventAt } from "./events.js";
+import type { OwnPoint } from "./own.js";
 import { type POINTS, type PointName, rowOf } from "./table.js";
 import { type Outcome, resultOf, type VerdictAt } from "./verdict.js";
 
@@ -43,6 +44,10 @@ export type HookAnswer<P extends PointName> = void | undefined | ((VerdictAt<P> 
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has no opinion.
 export type GuardAnswer<P extends PointName> = void | undefined | VerdictAt<P>;
 
+/** What a hook may answer at a custom point: a verdict, changes, and additional messages for the model. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has no opinion.
+export type OwnAnswer = void | undefined | object;
+
 /** An answer that cannot be given where it was. */
 export class AnswerError extends Error {
   override readonly name = "AnswerError";
@@ -73,7 +78,7 @@ const WITH: Readonly<Record<string, readonly string[]>> = {
  * It checks at run time what the types already forbid: handlers may be written in JavaScript, and a typo must not let
  * everything pass.
  */
-export function written(point: PointName, role: Role, answer: unknown): string {
+export function written(point: PointName | OwnPoint<object>, role: Role, answer: unknown): string {
   if (answer === undefined || answer === null) return "";
   if (role === "watch") throw new AnswerError(`a watch at ${point} decides nothing: return nothing, or make it a hook`);
   if (typeof answer !== "object" || Array.isArray(answer)) {
@@ -88,7 +93,7 @@ export function written(point: PointName, role: Role, answer: unknown): string {
 }
 
 /** The verdict among the keys of an answer, in its wire form. */
-function verdictOf(point: PointName, given: Args): Args {
+function verdictOf(point: PointName | OwnPoint<object>, given: Args): Args {
   const word: unknown = given.verdict;
   if (word === undefined) return {};
   const honoured = ["proceed", "skip", ...rowOf(point).verdicts];
@@ -105,7 +110,7 @@ function verdictOf(point: PointName, given: Args): Args {
 }
 
 /** A replacement result, in its wire form. */
-function inPlace(point: PointName, instead: unknown): unknown {
+function inPlace(point: PointName | OwnPoint<object>, instead: unknown): unknown {
   switch (point) {
     case "BeforeToolUse":
     case "ToolUseFailed":
@@ -117,7 +122,7 @@ function inPlace(point: PointName, instead: unknown): unknown {
   }
 }
 
-function checkKeys(point: PointName, given: Args): void {
+function checkKeys(point: PointName | OwnPoint<object>, given: Args): void {
   const word: unknown = given.verdict;
   const needed = typeof word === "string" ? (WITH[word] ?? []) : [];
   const known: readonly string[] = ["verdict", ...needed, ...CHANGES, ...BESIDES];
@@ -128,13 +133,13 @@ function checkKeys(point: PointName, given: Args): void {
   if (missing !== undefined) throw new AnswerError(`${String(word)} needs \`${missing}\``);
 }
 
-function checkGuard(point: PointName, given: Args): void {
+function checkGuard(point: PointName | OwnPoint<object>, given: Args): void {
   const more = [...CHANGES, ...BESIDES].find((key) => key in given);
   if (more === undefined) return;
   throw new AnswerError(`a guard at ${point} decides and changes nothing: make it a hook, or leave out \`${more}\``);
 }
 
-function checkChange(point: PointName, given: Args): void {
+function checkChange(point: PointName | OwnPoint<object>, given: Args): void {
   const [way, another] = CHANGES.filter((key) => key in given);
   if (way === undefined) return;
   if (another !== undefined) throw new AnswerError(`\`${way}\` and \`${another}\` are two ways to change; use one`);

@@ -1,5 +1,6 @@
 // The points of an agent's life: what a hook may answer at each, and what it may change.
 
+import type { OwnPoint } from "./own.js";
 import { ROWS } from "./rows.js";
 
 /** The word of a verdict. Besides these, `proceed` and `skip` can be said everywhere. */
@@ -31,8 +32,8 @@ export const POINTS = ROWS satisfies Record<string, Row>;
 export type PointName = keyof typeof POINTS;
 
 /** The row of a point, without its literal types: for checks at run time. */
-export function rowOf(point: PointName): Row {
-  return POINTS[point];
+export function rowOf(point: PointName | OwnPoint<object>): Row {
+  return typeof point === "string" ? POINTS[point] : point;
 }
 
 /** A point where a guard can stand. */

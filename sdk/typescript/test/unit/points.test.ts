@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { POINTS, type PointName, pointNamed } from "../../src/index.js";
+import { wireMatcher } from "../../src/hooks/match.js";
+import { ask, deny, ownPoint, POINTS, type PointName, pointNamed } from "../../src/index.js";
 import { written } from "../../src/points/answer.js";
 import { ALIASES } from "../../src/points/names.js";
 
@@ -53,4 +54,26 @@ test("every spelling of a point is understood", () => {
     ["BeforeToolUze", undefined],
   ];
   for (const [name, point] of cases) assert.equal(pointNamed(name), point, name);
+});
+
+test("an own point takes the answers that are declared and no others", () => {
+  const deploy = ownPoint<{ service: string }>("BeforeDeploy", { verdicts: ["deny"], changes: ["replicas"] });
+  assert.deepEqual(JSON.parse(written(deploy, "guard", deny("no"))), { verdict: "deny", reason: "no" });
+  assert.deepEqual(JSON.parse(written(deploy, "hook", { set: { replicas: 2 } })), { set: { replicas: 2 } });
+  assert.throws(() => written(deploy, "guard", ask("sure?")), /BeforeDeploy cannot honour `ask`/);
+  assert.throws(
+    () => written(deploy, "hook", { set: { service: "x" } }),
+    /`service` cannot be changed at BeforeDeploy/,
+  );
+});
+
+test("the attributes of an own point go to the server", () => {
+  const { attributes } = wireMatcher({ attributes: { service: ["api-*", "bank"], tier: "gold" } });
+  assert.deepEqual(
+    Object.entries(attributes).map(([key, { any }]) => [key, any]),
+    [
+      ["service", ["api-*", "bank"]],
+      ["tier", ["gold"]],
+    ],
+  );
 });

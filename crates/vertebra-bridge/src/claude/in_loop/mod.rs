@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use vertebra::{
-    AgentState, At, BoxFuture, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _, Run,
-    SessionStart, Stop, StopReason, ToolCall,
+    AgentPoint, AgentState, At, BoxFuture, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages,
+    Point as _, Run, SessionStart, Stop, StopReason, ToolCall,
 };
 use vertebra_kit::{
     bash::CWD,
@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{
     policy::Reload,
-    wire::{Decision, Judgement, Outside},
+    wire::{Decision, Judgement},
 };
 
 /// How many messages of the conversation are in the transcript.
@@ -111,7 +111,7 @@ impl Capability for ClaudeHooks {
 }
 
 /// The context of any point. Behind a reference, so that firing an event is compiled once and not for each point.
-trait AnyCx: Send {
+trait AnyPlace: Send {
     fn state(&self) -> &AgentState;
     fn state_mut(&mut self) -> &mut AgentState;
     fn run(&self) -> &Run;
@@ -119,7 +119,7 @@ trait AnyCx: Send {
     fn account(&self, told: Value);
 }
 
-impl<P: Outside> AnyCx for Cx<'_, P> {
+impl<P: AgentPoint> AnyPlace for Cx<'_, P> {
     fn state(&self) -> &AgentState {
         Cx::state(self)
     }
@@ -175,7 +175,7 @@ impl Place {
     }
 
     /// Looks at the files of the settings, and takes over what changed unless a hook objects.
-    async fn look_again(self: &Arc<Self>, cx: &mut dyn AnyCx, at: &At) -> Result<(), HookError> {
+    async fn look_again(self: &Arc<Self>, cx: &mut dyn AnyPlace, at: &At) -> Result<(), HookError> {
         if self.follow.is_none() {
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl Place {
     /// Fires an event: updates the transcript, runs the handlers, records them, and passes on their messages.
     fn fire<'a>(
         &'a self,
-        cx: &'a mut dyn AnyCx,
+        cx: &'a mut dyn AnyPlace,
         at: &'a At,
         event: &'a str,
         fields: Map<String, Value>,
@@ -222,7 +222,7 @@ impl Place {
 
     async fn fired(
         &self,
-        cx: &mut dyn AnyCx,
+        cx: &mut dyn AnyPlace,
         at: &At,
         event: &str,
         fields: Map<String, Value>,
@@ -272,7 +272,7 @@ impl Place {
     }
 
     /// Tells the record and people of what ended beside the agent, where no event does it.
-    async fn tell_of_beside(&self, cx: &mut dyn AnyCx, at: &At) {
+    async fn tell_of_beside(&self, cx: &mut dyn AnyPlace, at: &At) {
         let told = self.beside.tell(&at.run.session_id);
         if let Some(account) = told.account() {
             cx.account(account);
@@ -346,7 +346,7 @@ pub(super) fn fields(value: Value) -> Map<String, Value> {
 }
 
 /// Notifies people. If the notification fails, the record still has the text.
-async fn tell(cx: &mut dyn AnyCx, event: &str, text: &str) {
+async fn tell(cx: &mut dyn AnyPlace, event: &str, text: &str) {
     tracing::warn!(event, "{text}");
     let run = cx.run().clone();
     let _ = run.notify(cx.state_mut(), NEWS, format!("{event}: {text}")).await;

@@ -18,7 +18,7 @@ use crate::{
         rule::ClaudeCall,
         settings::Declared,
     },
-    wire::{Decision, Judgement, Outside as _, deliver_context, later_context},
+    wire::{Decision, Judgement, deliver_context, later_context},
 };
 
 /// How often in a row a stop may be prevented, unless a variable says.
@@ -160,7 +160,7 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
                 && let Some(Value::Object(input)) = &judgement.tool_input
             {
                 let args = names::args(&cx.tool, input);
-                BeforeToolUse::replace(cx, &args)?;
+                *cx.args_mut() = Args::try_from(Value::Object(args))?;
             }
             let reason = judgement.reason.clone().unwrap_or_else(|| "a hook says so".to_owned());
             if !judgement.goes_on {

@@ -76,7 +76,7 @@ impl Worker {
             Ok(Err(message)) => return failed(message),
             Err(_) => return late,
         };
-        let event = json!({ "id": null, "point": ask.point, "event": ask.event });
+        let event = json!({ "id": null, "point": ask.point.name, "event": ask.event });
         let answers = link.answers();
         let answer = timeout_at(until, link.ask(event)).await;
         exchange.stderr = link.said();

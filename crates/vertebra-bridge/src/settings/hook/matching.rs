@@ -1,12 +1,13 @@
 //! `match`: when a hook runs.
 
 use serde_json::json;
-use vertebra::{ATTRIBUTES, Attribute, BadMatcher, Matcher, PatternKind, Test};
+use vertebra::{ATTRIBUTES, Attribute, BadMatcher, Matcher, PatternKind, Test, nearest};
 
 use super::{
     super::{
         SettingsError,
         item::{Field, Item},
+        point::COMBINING,
         reader::Section,
         shape,
     },
@@ -34,6 +35,15 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         return Err(
             section.wrong(key, format!("{} has no attribute `{key}`; it can be matched at {points}", place.point))
         );
+    }
+    if place.is_own()
+        && let Some(key) = section.keys().find(|key| !place.has(key) && !COMBINING.contains(key))
+    {
+        let keys = || place.attributes.iter().map(|attribute| attribute.key);
+        let meant = nearest(key, keys()).map(|name| format!("did you mean `{name}`?"));
+        let all = || format!("it has `{}`", keys().collect::<Vec<_>>().join("`, `"));
+        let message = format!("{} has no attribute `{key}`; {}", place.point, meant.unwrap_or_else(all));
+        return Err(section.wrong(key, message));
     }
     let mut all = Vec::new();
     let tools = section.known_tools();
@@ -161,7 +171,7 @@ fn test(item: Item<'_>, place: &Place, make: &dyn Fn(Test) -> Matcher) -> Result
             parsed(make(Test::Matches(pattern.to_owned())), place)
         }
         other => {
-            let meant = vertebra::nearest(other, ["exists", "equals", "matches"]);
+            let meant = nearest(other, ["exists", "equals", "matches"]);
             let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
             Err(format!("unknown test `{other}`: write {tests}{meant}"))
         }

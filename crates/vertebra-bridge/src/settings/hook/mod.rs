@@ -9,7 +9,7 @@ mod stand;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use vertebra::{FailurePolicy, Matcher, Role};
+use vertebra::{AnyPoint, FailurePolicy, Matcher, Role};
 
 pub(super) use self::{matching::any_match, reading::read};
 use crate::wire::Reply;
@@ -31,7 +31,7 @@ pub struct Stand {
     /// `name`; defaults to the level and line.
     pub name: String,
     /// `point`, by any of its names.
-    pub point: &'static str,
+    pub point: AnyPoint,
     /// `role`; defaults to guard for hooks that only decide, otherwise to hook.
     pub role: Role,
     /// `match`.

@@ -136,7 +136,7 @@ fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), Se
         }
     }
     let asks_a_model = matches!(action, Action::Run(RunSettings::Prompt { .. }));
-    let point = stand.point;
+    let point = stand.point.row().name;
     if asks_a_model && matches!(point, "BeforeInference" | "InferenceDelta" | "AfterInference") {
         section.none_such("run", || {
             format!(

@@ -1,7 +1,9 @@
 //! The point, matcher and order of a hook: the keys of `[[hook]]` that every kind of hook has.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value, json};
-use vertebra::{FailurePolicy, HookInfo, POINTS, Role, nearest, point_named};
+use vertebra::{AnyPoint, FailurePolicy, HookInfo, POINT_TABLE, Points, Role};
 
 use super::{
     super::{
@@ -35,10 +37,14 @@ pub(super) struct Given {
 
 impl Given {
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, SettingsError> {
-        let shape = || json!({ "type": "string", "examples": POINTS });
-        let point = section.value("point", shape, point)?;
-        let place = match &point {
-            Some(point) => Place::named(point.value),
+        let names = || POINT_TABLE.iter().map(|point| point.row().name).collect::<Vec<_>>();
+        let shape = || json!({ "type": "string", "examples": names() });
+        let points = section.points();
+        let given = section.value("point", shape, |item| point(item, &points))?;
+        // A sketch has no point; it is not kept.
+        let point = given.as_ref().map_or(POINT_TABLE[0], |given| given.value);
+        let place = match &given {
+            Some(_) => Place::of(point),
             None if section.is_sketch() => Place::ANY,
             None => return Err(section.lacks("the hook has no point: write `point = \"BeforeToolUse\"`")),
         };
@@ -58,7 +64,7 @@ impl Given {
         let (shadow, detached) = (section.flag("shadow")?, section.flag("detached")?);
         let stand = Stand {
             name: String::new(),
-            point: place.point,
+            point,
             role: Role::Hook,
             matcher,
             priority: priority.map_or(HookInfo::DEFAULT_PRIORITY, |said| i32::try_from(said.value).unwrap_or_default()),
@@ -76,10 +82,11 @@ impl Given {
 
 impl Stand {
     /// Reads the stand of a hook that a client registers: the keys of `[[hook]]` except those that say what it does. The
-    /// hook must have a name; `from` names its author in errors.
-    pub fn from_json(hook: &Map<String, Value>, from: &str) -> Result<Self, SettingsError> {
+    /// hook must have a name; `from` names its author in errors, and `points` are those it may be at.
+    pub fn from_json(hook: &Map<String, Value>, from: &str, points: &Points) -> Result<Self, SettingsError> {
         let text = toml::to_table(hook).to_string();
-        let file = File::new(&text, Level::CommandLine, from, None);
+        let points = RefCell::new(points.clone());
+        let file = File { points, ..File::new(&text, Level::CommandLine, from, None) };
         schema::whole(&file, |section| {
             let Given { name, role, stand, place } = Given::read(section)?;
             section.finish()?;
@@ -121,13 +128,9 @@ impl Stand {
     }
 }
 
-fn point(item: Item<'_>) -> Result<&'static str, String> {
+fn point(item: Item<'_>, points: &Points) -> Result<AnyPoint, String> {
     let name = item.as_str().ok_or("`point` must be a string: write `point = \"BeforeToolUse\"`")?;
-    point_named(name).ok_or_else(|| {
-        let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        let all = || format!("known points: {}", POINTS.join(", "));
-        format!("unknown point `{name}`; {}", meant.unwrap_or_else(all))
-    })
+    points.named(name).map_err(|error| error.to_string())
 }
 
 fn name(item: Item<'_>) -> Result<String, String> {

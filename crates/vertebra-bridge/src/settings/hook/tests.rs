@@ -1,7 +1,7 @@
 //! Tests of hooks in settings files: fields, defaults and errors.
 
 use serde_json::json;
-use vertebra::{AgentPoint, Matcher, POINTS, PointVisitor, Test, at_point};
+use vertebra::{BeforeToolUse, Matcher, POINT_TABLE, Test};
 
 use super::*;
 use crate::settings::{Level, parse};
@@ -47,7 +47,7 @@ run = { worker = "./watch", timeout = "2m" }
     let tool = |name: &str| Matcher::attribute("tool", name);
     let stand = Stand {
         name: "check".to_owned(),
-        point: "BeforeToolUse",
+        point: AnyPoint::new(&BeforeToolUse),
         role: Role::Hook,
         matcher: Some(Matcher::All(vec![
             tool("bash|edit_file"),
@@ -81,7 +81,10 @@ run = { worker = "./watch", timeout = "2m" }
     };
     assert_eq!(*read[0], expected);
     assert_eq!(read[1].stand.name, "project:17", "without a name: the level and the line");
-    assert_eq!((read[1].stand.point, read[1].stand.role, read[1].stand.detached), ("AfterStep", Role::Watch, true));
+    assert_eq!(
+        (read[1].stand.point.row().name, read[1].stand.role, read[1].stand.detached),
+        ("AfterStep", Role::Watch, true)
+    );
     assert_eq!(read[1].stand.matcher, Some(Matcher::attribute("step", "tool_execution")));
     assert_eq!(read[1].stand.timeout, Some(Duration::from_mins(2)));
 }
@@ -116,16 +119,6 @@ fn each_fixed_answer_has_its_default_role() {
     assert_eq!((reply.context.len(), &reply.patch), (2, &Some(json!({ "prompt": "x" }))));
 }
 
-struct Readable<'r>(&'r Reply);
-
-impl PointVisitor for Readable<'_> {
-    type Out = Result<(), String>;
-
-    fn at<P: AgentPoint>(self, _: P) -> Self::Out {
-        self.0.verdict_at::<P>().map(drop).map_err(|error| error.to_string())
-    }
-}
-
 #[test]
 fn every_verdict_that_a_file_may_give_at_a_point_can_be_given_there() {
     let verdicts = [
@@ -138,16 +131,16 @@ fn every_verdict_that_a_file_may_give_at_a_point_can_be_given_there() {
         "retry = \"2s\"",
     ];
     let mut given = 0;
-    for point in POINTS {
+    for point in POINT_TABLE {
         for verdict in verdicts {
             let text = format!("[[hook]]\npoint = \"{point}\"\n{verdict}\n");
             let Ok(sheet) = parse(&text, Level::Project, "vertebra.toml") else { continue };
             let Action::Say(reply) = &sheet.settings.hooks[0].value.action else { panic!("{text}") };
-            assert_eq!(at_point(point, Readable(reply)), Some(Ok(())), "{text}");
+            assert!(reply.verdict_at(*point).is_ok(), "{text}");
             given += 1;
         }
     }
-    assert!(given > POINTS.len(), "most points decide something: {given}");
+    assert!(given > POINT_TABLE.len(), "most points decide something: {given}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Commands that speak Claude Code's contract, as hooks of ours.
 
-use vertebra::testing::{prompt, used};
+use vertebra::{
+    AgentPoint, AnyHook as _, AnyPoint,
+    testing::{prompt, used},
+};
 
 use super::*;
 
@@ -13,12 +16,12 @@ fn claude(line: &str) -> RunSettings {
 }
 
 /// What a hook of this command makes of an event.
-async fn hooked<P: vertebra_bridge::wire::Outside>(point: P, line: &str, event: P::Event) -> Fired<P> {
+async fn hooked<P: AgentPoint>(point: P, line: &str, event: P::Event) -> Fired<P> {
     let project = Project::new();
     let handler = project.build(&claude(line));
     handler.fits(P::NAME).expect("an event that Claude Code has");
     let mut set = HookSet::new();
-    set.add_hook(point.named("outside"), External::new(handler, LONG));
+    set.add_hook(point.named("outside"), External::new(handler, LONG).at(point));
     fire(&Hooks::new(set).expect("hooks"), point, event).await
 }
 
@@ -92,7 +95,7 @@ async fn a_script_under_a_condition_is_asked_about_the_calls_of_its_rule_alone()
         ("Bash", edit(), "proceeded"),
     ] {
         let mut set = HookSet::new();
-        set.add_hook(BeforeToolUse.named("outside"), External::new(under(rule), LONG));
+        set.add_hook(BeforeToolUse.named("outside"), External::new(under(rule), LONG).at(BeforeToolUse));
         let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, event).await;
         assert_eq!(fired.to_string(), expected, "{rule}");
     }
@@ -100,20 +103,20 @@ async fn a_script_under_a_condition_is_asked_about_the_calls_of_its_rule_alone()
 }
 
 /// What a script reads at an event.
-async fn read_at<P: vertebra_bridge::wire::Outside>(point: P, event: P::Event) -> Value {
+async fn read_at<P: AgentPoint>(point: P, event: P::Event) -> Value {
     let project = Project::new();
     let handler = project.build(&claude("cat > read.json"));
     let mut set = HookSet::new();
-    set.add_hook(point.named("outside"), External::new(handler, LONG));
+    set.add_hook(point.named("outside"), External::new(handler, LONG).at(point));
     fire(&Hooks::new(set).expect("hooks"), point, event).await;
     let read = fs::read_to_string(project.path("read.json")).expect("what it read");
     serde_json::from_str(&read).expect("an event")
 }
 
-fn happened<P: vertebra_bridge::wire::Outside>(_: P, fields: &Value) -> P::Event {
+fn happened<P: AgentPoint>(point: P, fields: &Value) -> P::Event {
     let fields = fields.as_object().expect("fields");
-    let happened = vertebra_bridge::wire::Happened::at(P::NAME, fields).expect("an event");
-    happened.typed::<P>().expect("an event of the point")
+    let happened = vertebra_bridge::wire::Happened::at(AnyPoint::of(point), fields).expect("an event");
+    happened.typed(point).expect("an event of the point")
 }
 
 #[tokio::test]
@@ -182,7 +185,10 @@ async fn a_guard_whose_script_tells_the_person_something_still_decides() {
     for (line, expected) in [(says(""), "proceeded"), (says(r#", "decision": "block""#), "denied by outside")] {
         let project = Project::new();
         let mut set = HookSet::new();
-        set.add_guard(BeforeToolUse.named("outside"), External::new(project.build(&claude(&line)), LONG));
+        set.add_guard(
+            BeforeToolUse.named("outside"),
+            External::new(project.build(&claude(&line)), LONG).at(BeforeToolUse),
+        );
         let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, edit()).await.to_string();
         assert!(fired.starts_with(expected), "{fired}");
     }

@@ -1,6 +1,6 @@
 //! Commands and our own contract: what goes over, what comes back, what comes of it.
 
-use vertebra::testing::used;
+use vertebra::{AgentPoint as _, AnyHook as _, testing::used};
 
 use super::*;
 
@@ -44,12 +44,15 @@ async fn of_a_reason_that_nobody_would_read_the_beginning_is_told_and_where_the_
 #[tokio::test]
 async fn exit_code_two_refuses_the_end_of_a_run_and_is_a_failure_where_nothing_can_be_refused() {
     assert_eq!(
-        vertebra_bridge::handler::refusal("ShouldContinue", "run the tests"),
+        vertebra_bridge::handler::refusal(ShouldContinue.info(), "run the tests"),
         Some(vertebra_bridge::wire::Reply::verdict("go_on", "instruction", "run the tests"))
     );
     let project = Project::new();
     let mut set = HookSet::new();
-    set.add_hook(AfterToolUse.named("outside").fail_open(), External::new(project.build(&line("exit 2")), LONG));
+    set.add_hook(
+        AfterToolUse.named("outside").fail_open(),
+        External::new(project.build(&line("exit 2")), LONG).at(AfterToolUse),
+    );
     let fired = fire(&Hooks::new(set).expect("hooks"), AfterToolUse, used("bash", json!({}), "done")).await;
     let failures: Vec<String> = fired.record.failures().map(|(hook, failure)| format!("{hook}: {failure}")).collect();
     assert_eq!(failures.len(), 1);
@@ -67,7 +70,7 @@ async fn a_hook_may_change_what_the_point_lets_it_and_a_guard_may_not() {
     let project = Project::new();
     let run = line(r#"echo '{"patch": {"command": "ls -l"}}'"#);
     let mut set = HookSet::new();
-    set.add_hook(BeforeToolUse.named("outside"), External::new(project.build(&run), LONG));
+    set.add_hook(BeforeToolUse.named("outside"), External::new(project.build(&run), LONG).at(BeforeToolUse));
     let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", json!({ "command": "ls" }))).await;
     assert_eq!(fired.changes(), ["outside: /args/command = \"ls -l\""]);
     let fired = project.guards(&run).await;

@@ -202,7 +202,7 @@ async fn a_hook_that_gives_up_before_its_handler_ends_what_that_started() {
     let project = Project::new();
     let handler = project.build(&line("echo $$ >> pids; exec sleep 1000"));
     let mut set = HookSet::new();
-    set.add_guard(BeforeToolUse.named("outside").timeout(SHORT), External::new(handler, LONG));
+    set.add_guard(BeforeToolUse.named("outside").timeout(SHORT), External::new(handler, LONG).at(BeforeToolUse));
     let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", json!({}))).await;
     assert!(fired.record.decided_by_failure(), "{fired}");
     project.nobody_left().await;

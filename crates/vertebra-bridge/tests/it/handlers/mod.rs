@@ -22,7 +22,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vertebra::{
-    FailurePolicy,
+    AnyHook as _, FailurePolicy,
     prelude::*,
     testing::{Fired, call, fire},
 };
@@ -82,7 +82,7 @@ impl Project {
         args: Value,
     ) -> Fired<BeforeToolUse> {
         let mut set = HookSet::new();
-        let external = External::new(handler.clone(), limit);
+        let external = External::new(handler.clone(), limit).at(BeforeToolUse);
         let site = BeforeToolUse.named("outside").timeout(2 * LONG);
         match policy {
             FailurePolicy::Closed => set.add_guard(site, external),

@@ -14,7 +14,7 @@ async fn judged(answer: &str) -> (Script, RecordingTool) {
     let tool = RecordingTool::new("bash");
     let handler = Project::new().build(&judge("Only harmless commands."));
     let mut builder = Agent::builder(model.clone());
-    builder.tool(tool.clone()).add_guard(BeforeToolUse.named("judge"), External::new(handler, LONG));
+    builder.tool(tool.clone()).add_guard(BeforeToolUse.named("judge"), External::new(handler, LONG).at(BeforeToolUse));
     builder.build().expect("an agent").run("go").await.expect("a run");
     (model, tool)
 }
@@ -58,7 +58,7 @@ async fn a_judge_is_asked_between_the_hooks_of_the_run_under_its_own_purpose() {
     let mut builder = Agent::builder(model);
     builder
         .tool(RecordingTool::new("bash"))
-        .add_guard(BeforeToolUse, External::new(handler, LONG).answering_for("judge"));
+        .add_guard(BeforeToolUse, External::new(handler, LONG).answering_for("judge").at(BeforeToolUse));
     builder.watch(BeforeInference, async move |cx| {
         seen.lock().expect("seen").push(serde_json::to_value(&cx.purpose)?);
         Ok(())

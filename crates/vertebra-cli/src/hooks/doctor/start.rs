@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use vertebra::Ran;
+use vertebra::{POINT_TABLE, Ran};
 use vertebra_bridge::{
     handler::{
         Services,
@@ -68,8 +68,11 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
             stand.before.clear();
             stand.after.clear();
         }
-        let sample = json!({ "point": hook.value.stand.point, "working_directory": services.folder });
-        let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::read(&sample)) else { continue };
+        let point = hook.value.stand.point;
+        let mut sample = if POINT_TABLE.contains(&point) { point.blank().into() } else { point.sample() };
+        sample["working_directory"] = json!(services.folder);
+        let fields = sample.as_object().cloned().unwrap_or_default();
+        let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::at(point, &fields)) else { continue };
         let trial = policy.fire(&sample).await;
         for trace in &trial.record.hooks {
             let waited = trace.took.unwrap_or_default();

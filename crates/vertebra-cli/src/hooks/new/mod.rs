@@ -7,11 +7,8 @@ use std::{
 };
 
 use anyhow::bail;
-use vertebra::{AgentPoint, POINTS, PointVisitor, at_point, nearest, point_named};
-use vertebra_bridge::{
-    settings::{FILE_NAME, HOOKS_FOLDER, Level, parse},
-    wire::Reply,
-};
+use vertebra::{Kind, Points};
+use vertebra_bridge::settings::{FILE_NAME, HOOKS_FOLDER, Level, parse};
 
 use super::file::{create, replace, text_of, with_block};
 
@@ -74,16 +71,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             "this build of vertebra cannot run WebAssembly: build it with `--features wasm`, or choose another --lang"
         );
     }
-    let Some(point) = point_named(&options.point) else {
-        let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        let all = || format!("known points: {}", POINTS.join(", "));
-        bail!("unknown point `{}`; {}", options.point, meant.unwrap_or_else(all));
-    };
-    let refuses = at_point(point, CanRefuse).unwrap_or(false);
     let (settings, cases) = (dir.join(FILE_NAME), dir.join(CASES));
     let (written, tested) = (text_of(&settings)?, text_of(&cases)?);
     let place = settings.display().to_string();
-    if parse(&written, Level::User, &place)?.settings.hooks.iter().any(|hook| hook.value.stand.name == *name) {
+    let settings_now = parse(&written, Level::User, &place)?.settings;
+    let mut points = Points::default();
+    settings_now.points.iter().try_for_each(|said| points.add(said.value))?;
+    let point = points.named(&options.point)?.row();
+    let (refuses, point) = (point.powers.contains(&Kind::Deny), point.name);
+    if settings_now.hooks.iter().any(|hook| hook.value.stand.name == *name) {
         bail!("{place} already has a hook `{name}`: choose another name");
     }
     let written = with_block(&written, &entry(name, point, *lang));
@@ -122,17 +118,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// Returns the path of a file as the person would type it: without `./` in the current folder.
 fn shown(dir: &Path, file: &str) -> String {
     if dir == Path::new(".") { file.to_owned() } else { dir.join(file).display().to_string() }
-}
-
-/// Whether a hook can deny something at a point.
-struct CanRefuse;
-
-impl PointVisitor for CanRefuse {
-    type Out = bool;
-
-    fn at<P: AgentPoint>(self, _: P) -> bool {
-        Reply::verdict("deny", "reason", "no").verdict_at::<P>().is_ok()
-    }
 }
 
 fn entry(name: &str, point: &str, lang: Lang) -> String {

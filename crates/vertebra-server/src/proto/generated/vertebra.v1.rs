@@ -1206,6 +1206,15 @@ pub struct Matcher {
     pub any: ::prost::alloc::vec::Vec<Matcher>,
     #[prost(message, optional, boxed, tag = "11")]
     pub not: ::core::option::Option<::prost::alloc::boxed::Box<Matcher>>,
+    /// Attributes of a custom point, by key.
+    #[prost(map = "string, message", tag = "12")]
+    pub attributes: ::std::collections::HashMap<::prost::alloc::string::String, Patterns>,
+}
+/// One of these matches.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Patterns {
+    #[prost(string, repeated, tag = "1")]
+    pub any: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Test {

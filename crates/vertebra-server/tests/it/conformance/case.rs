@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use vertebra::{FailurePolicy, POINTS, Role, point_named};
+use vertebra::{FailurePolicy, POINT_TABLE, Role, point_named};
 
 /// `conformance/cases/*.json`.
 #[derive(Deserialize)]
@@ -139,7 +139,7 @@ pub(crate) fn cases() -> Vec<(String, Case)> {
 fn every_point_and_every_verdict_has_a_case() {
     let cases = cases();
     let points: Vec<_> = cases.iter().filter_map(|(_, case)| point_named(case.event["point"].as_str()?)).collect();
-    let lacks: Vec<_> = POINTS.iter().filter(|point| !points.contains(point)).collect();
+    let lacks: Vec<_> = POINT_TABLE.iter().filter(|point| !points.contains(&point.name)).collect();
     assert!(lacks.is_empty(), "no case is about {lacks:?}");
     let traces = cases.iter().flat_map(|(_, case)| case.expect["hooks"].as_array().into_iter().flatten());
     let given: Vec<&str> =

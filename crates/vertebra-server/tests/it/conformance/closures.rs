@@ -3,12 +3,12 @@
 use std::{future::pending, time::Duration};
 
 use vertebra::{
-    AgentPoint, Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions as _, HookSet, Match as _,
-    PointVisitor, Role, Seen, Watch, at_point, point_named,
+    AnyCx, AnyHook, AnySight, AnySite, AnyVerdict, BoxFuture, FailurePolicy, HookError, HookInfo, HookSet, Points,
+    Role, Seen,
 };
 use vertebra_bridge::{
     policy::{self, Trial},
-    wire::{Happened, Outside, Reply},
+    wire::{Happened, Reply},
 };
 
 use super::{
@@ -24,18 +24,18 @@ async fn hooks_of_rust_come_to_what_the_cases_say() {
 async fn run(case: &Case, saw: &Saw) -> Outcome {
     let mut set = HookSet::new();
     for hook in &case.hooks {
-        let Some(point) = point_named(hook.point(case)) else {
+        let Ok(point) = Points::default().named(hook.point(case)) else {
             return Outcome::Refused(format!("there is no point `{}`", hook.point(case)));
         };
         if let Some(option) = unwritable(hook) {
             return Outcome::Refused(format!("{option} on a {} does not compile", hook.role));
         }
         let body = Body { does: hook.does(), name: hook.name.clone(), saw: saw.clone() };
-        if !at_point(point, Add { set: &mut set, hook, body }).expect("a point") {
+        if !point.attach(&mut set, site(hook), body) {
             return Outcome::Refused(format!("nothing is decided at {point}"));
         }
     }
-    let agent = policy::bare("conformance").expect("an agent");
+    let agent = policy::bare("conformance", &Points::default()).expect("an agent");
     if let Err(error) = agent.hooks().install(set) {
         return Outcome::Refused(error.to_string());
     }
@@ -70,8 +70,8 @@ struct Body {
 }
 
 impl Body {
-    async fn reply<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
-        self.saw.note(&self.name, serde_json::to_value(&**cx)?);
+    async fn reply(&self, cx: &dyn AnySight) -> Result<Reply, HookError> {
+        self.saw.note(&self.name, cx.event()?);
         match &self.does {
             Does::Says(text) => Ok(Reply::read(text)?),
             Does::Fails(why) => Err(HookError::new(why)),
@@ -80,65 +80,33 @@ impl Body {
     }
 }
 
-impl<P: Outside> Hook<P> for Body {
-    async fn run(&self, cx: &mut Cx<'_, P>) -> Answer<P> {
-        self.reply(cx).await?.apply(cx)
+impl AnyHook for Body {
+    fn run<'a>(&'a self, cx: &'a mut dyn AnyCx) -> BoxFuture<'a, Result<AnyVerdict, HookError>> {
+        Box::pin(async move { self.reply(cx.sight()).await?.apply(cx) })
+    }
+
+    fn check<'a>(&'a self, cx: &'a dyn AnySight) -> BoxFuture<'a, Result<AnyVerdict, HookError>> {
+        Box::pin(async move { Ok(self.reply(cx).await?.judge(cx.point())?) })
+    }
+
+    fn see<'a>(&'a self, cx: &'a dyn AnySight) -> BoxFuture<'a, Seen> {
+        Box::pin(async move { self.reply(cx).await.map(drop) })
     }
 }
 
-impl<P: Outside> Guard<P> for Body {
-    async fn check(&self, cx: &Cx<'_, P>) -> Answer<P> {
-        Ok(self.reply(cx).await?.judge::<P>()?)
-    }
-}
-
-impl<P: Outside> Watch<P> for Body {
-    async fn see(&self, cx: &Cx<'_, P>) -> Seen {
-        self.reply(cx).await.map(drop)
-    }
-}
-
-/// Adds a hook; says whether it can stand there.
-struct Add<'a> {
-    set: &'a mut HookSet,
-    hook: &'a HookCase,
-    body: Body,
-}
-
-impl PointVisitor for Add<'_> {
-    type Out = bool;
-
-    fn at<P: AgentPoint>(self, point: P) -> bool {
-        let Self { set, hook, body } = self;
-        let mut site = point.named(hook.name.as_str());
-        if let Some(matcher) = hook.matcher.as_ref().map(matching::in_rust) {
-            site = site.matching(matcher);
-        }
-        if let Some(priority) = hook.priority {
-            site = site.priority(priority);
-        }
-        if let Some(limit) = hook.timeout_ms {
-            site = site.timeout(Duration::from_millis(limit.into()));
-        }
-        site = hook.before.iter().fold(site, |site, name| site.before(name.as_str()));
-        site = hook.after.iter().fold(site, |site, name| site.after(name.as_str()));
-        if hook.role == Role::Watch {
-            if hook.detached {
-                set.add_watch(site.detached(), body);
-            } else {
-                set.add_watch(site, body);
-            }
-            return true;
-        }
-        let mut site = site.max_retries(hook.max_retries);
-        if hook.shadow {
-            site = site.shadow();
-        }
-        match (hook.role, hook.on_failure) {
-            (Role::Guard, _) => return P::attach_guard(set, site, body),
-            (_, Some(policy)) => set.add_hook(site.on_failure(policy), body),
-            (_, None) => set.add_hook(site, body),
-        };
-        true
+/// Where a hook stands.
+fn site(hook: &HookCase) -> AnySite {
+    AnySite {
+        name: hook.name.as_str().into(),
+        role: hook.role,
+        matcher: hook.matcher.as_ref().map(matching::in_rust),
+        priority: hook.priority.unwrap_or(HookInfo::DEFAULT_PRIORITY),
+        before: hook.before.iter().map(|name| name.as_str().into()).collect(),
+        after: hook.after.iter().map(|name| name.as_str().into()).collect(),
+        timeout: hook.timeout_ms.map_or(HookInfo::DEFAULT_TIMEOUT, |limit| Duration::from_millis(limit.into())),
+        max_retries: hook.max_retries,
+        on_failure: hook.on_failure,
+        shadow: hook.shadow,
+        detached: hook.detached,
     }
 }

@@ -11,7 +11,7 @@ use vertebra::{
     ToolOutput, ToolSpec, ToolStatus, What, prelude::*,
 };
 
-use self::world::{Mortal, World, die_after, whole};
+use self::world::{After, Mortal, World, die_after, whole};
 use super::support::*;
 
 /// What the conversation says of each call: its tool, how it ended and what the model read.
@@ -43,6 +43,8 @@ fn whichever_line_was_the_last_every_effect_happens_once_or_is_told_as_unknown()
         if unknown == 0 && !after.child_unknown {
             assert_eq!(told(after.state.messages()), told(undisturbed.state.messages()), "after line {last}");
             assert_eq!(after.text, undisturbed.text, "after line {last}");
+            let effects = |after: &After| after.state.metadata().get("effects").cloned();
+            assert_eq!(effects(&after), effects(&undisturbed), "after line {last}");
         }
         assert_eq!(after.steps, undisturbed.steps, "after line {last}");
         let ends = |lines: &[Entry]| lines.iter().filter(|line| matches!(line.what, What::RunEnded { .. })).count();

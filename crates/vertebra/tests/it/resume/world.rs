@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::{runtime::Builder, sync::Notify};
 use vertebra::{
@@ -110,6 +111,23 @@ impl Model for Plan {
     }
 }
 
+/// What a tool is about to do.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Effect {
+    of: String,
+}
+
+impl vertebra::Event for Effect {}
+
+vertebra::verdict! {
+    pub(crate) enum EffectVerdict { deny }
+}
+
+vertebra::point! {
+    /// Before a tool has its effect.
+    pub(crate) BeforeEffect: Effect => EffectVerdict { sample: Effect { of: "write".to_owned() } }
+}
+
 /// What stands outside of all processes.
 #[derive(Clone, Default)]
 pub(crate) struct World {
@@ -149,11 +167,13 @@ impl World {
     pub(crate) fn agent(&self, journal: Mortal) -> Agent {
         let effect = |name: &'static str| {
             let log = self.log.clone();
-            tool(name, "has an effect", async move |args: serde_json::Value, _| {
+            tool(name, "has an effect", async move |args: serde_json::Value, invocation: vertebra::Invocation| {
                 tokio::task::yield_now().await;
                 let what = args["what"].as_str().unwrap_or_default().to_owned();
+                let (_, outcome) = invocation.fire(BeforeEffect, Effect { of: name.to_owned() }).await?;
+                assert_eq!(outcome.kind(), vertebra::Kind::Proceed);
                 log.add(format!("{name} {what}").trim().to_owned());
-                Ok(format!("{name} {what} is done"))
+                Ok::<_, ToolError>(format!("{name} {what} is done"))
             })
         };
         let child =
@@ -191,6 +211,13 @@ impl World {
             if cx.text == "all done" {
                 cx.text.push('.');
             }
+            proceed()
+        });
+        // Hooks at a custom point change the state, too.
+        builder.point(BeforeEffect).on(BeforeEffect, async |cx| {
+            let before = cx.state().metadata().get("effects").and_then(serde_json::Value::as_u64).unwrap_or_default();
+            cx.state_mut().metadata_mut().set("effects", json!(before + 1));
+            cx.of.push('!');
             proceed()
         });
         builder.watch(ExecutionEnd, async |_| Ok(()));

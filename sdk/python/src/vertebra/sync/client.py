@@ -15,6 +15,7 @@ from ..answers import Role
 from ..approvals import Approval, Decision, Settled
 from ..client import HookInfo, RecordLine
 from ..judgement import Fired
+from ..point import Point
 from ..registration import registration
 from ..transport import Tls
 from .portal import Portal
@@ -94,7 +95,9 @@ class Client(Registers):
         """The lines of a session's journal, in order; with `follow`, also those to come."""
         return self.portal.iterate(lambda: self.inner.records(session_id, after=after, kinds=kinds, follow=follow))
 
-    def _register(self, role: Role, point: str, options: Mapping[str, Any], handler: Callable[[Any], Any]) -> None:
+    def _register(
+        self, role: Role, point: str | Point, options: Mapping[str, Any], handler: Callable[[Any], Any]
+    ) -> None:
         hook = registration(role, point, options, handler)
 
         async def there() -> None:

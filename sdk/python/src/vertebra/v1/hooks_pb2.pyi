@@ -161,7 +161,7 @@ class Hook(_message.Message):
     def __init__(self, name: _Optional[str] = ..., point: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., match: _Optional[_Union[Matcher, _Mapping]] = ..., priority: _Optional[int] = ..., before: _Optional[_Iterable[str]] = ..., after: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., max_retries: _Optional[int] = ..., on_failure: _Optional[_Union[FailurePolicy, str]] = ..., shadow: bool = ..., detached: bool = ...) -> None: ...
 
 class Matcher(_message.Message):
-    __slots__ = ("tool", "path", "command", "session", "agent", "step", "metadata", "args", "all", "any")
+    __slots__ = ("tool", "path", "command", "session", "agent", "step", "metadata", "args", "all", "any", "attributes")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -176,6 +176,13 @@ class Matcher(_message.Message):
         key: str
         value: Test
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Test, _Mapping]] = ...) -> None: ...
+    class AttributesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Patterns
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Patterns, _Mapping]] = ...) -> None: ...
     TOOL_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +194,7 @@ class Matcher(_message.Message):
     ALL_FIELD_NUMBER: _ClassVar[int]
     ANY_FIELD_NUMBER: _ClassVar[int]
     NOT_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     tool: _containers.RepeatedScalarFieldContainer[str]
     path: _containers.RepeatedScalarFieldContainer[str]
     command: _containers.RepeatedScalarFieldContainer[str]
@@ -197,7 +205,14 @@ class Matcher(_message.Message):
     args: _containers.MessageMap[str, Test]
     all: _containers.RepeatedCompositeFieldContainer[Matcher]
     any: _containers.RepeatedCompositeFieldContainer[Matcher]
-    def __init__(self, tool: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ..., command: _Optional[_Iterable[str]] = ..., session: _Optional[_Iterable[str]] = ..., agent: _Optional[_Iterable[str]] = ..., step: _Optional[str] = ..., metadata: _Optional[_Mapping[str, Test]] = ..., args: _Optional[_Mapping[str, Test]] = ..., all: _Optional[_Iterable[_Union[Matcher, _Mapping]]] = ..., any: _Optional[_Iterable[_Union[Matcher, _Mapping]]] = ..., **kwargs) -> None: ...
+    attributes: _containers.MessageMap[str, Patterns]
+    def __init__(self, tool: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ..., command: _Optional[_Iterable[str]] = ..., session: _Optional[_Iterable[str]] = ..., agent: _Optional[_Iterable[str]] = ..., step: _Optional[str] = ..., metadata: _Optional[_Mapping[str, Test]] = ..., args: _Optional[_Mapping[str, Test]] = ..., all: _Optional[_Iterable[_Union[Matcher, _Mapping]]] = ..., any: _Optional[_Iterable[_Union[Matcher, _Mapping]]] = ..., attributes: _Optional[_Mapping[str, Patterns]] = ..., **kwargs) -> None: ...
+
+class Patterns(_message.Message):
+    __slots__ = ("any",)
+    ANY_FIELD_NUMBER: _ClassVar[int]
+    any: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, any: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Test(_message.Message):
     __slots__ = ("exists", "equals", "matches")

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file vertebra/v1/hooks.proto.
  */
 export const file_vertebra_v1_hooks: GenFile = /*@__PURE__*/
-  fileDesc("Chd2ZXJ0ZWJyYS92MS9ob29rcy5wcm90bxILdmVydGVicmEudjEiwgEKC0NsaWVudEZyYW1lEiMKBWhlbGxvGAEgASgLMhIudmVydGVicmEudjEuSGVsbG9IABIpCghyZWdpc3RlchgCIAEoCzIVLnZlcnRlYnJhLnYxLlJlZ2lzdGVySAASLQoKdW5yZWdpc3RlchgDIAEoCzIXLnZlcnRlYnJhLnYxLlVucmVnaXN0ZXJIABIlCgZhbnN3ZXIYBCABKAsyEy52ZXJ0ZWJyYS52MS5BbnN3ZXJIAEIHCgVmcmFtZUoECAUQECKkAgoLU2VydmVyRnJhbWUSJwoHd2VsY29tZRgBIAEoCzIULnZlcnRlYnJhLnYxLldlbGNvbWVIABItCgpyZWdpc3RlcmVkGAIgASgLMhcudmVydGVicmEudjEuUmVnaXN0ZXJlZEgAEjEKDHVucmVnaXN0ZXJlZBgDIAEoCzIZLnZlcnRlYnJhLnYxLlVucmVnaXN0ZXJlZEgAEiMKBWV2ZW50GAQgASgLMhIudmVydGVicmEudjEuRXZlbnRIABIrCgl3aXRoZHJhd24YBSABKAsyFi52ZXJ0ZWJyYS52MS5XaXRoZHJhd25IABIpCghkcmFpbmluZxgGIAEoCzIVLnZlcnRlYnJhLnYxLkRyYWluaW5nSABCBwoFZnJhbWVKBAgHEBAiKQoFSGVsbG8SEQoJY2xpZW50X2lkGAEgASgJEg0KBWFnZW50GAIgASgJIogBCgdXZWxjb21lEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIQCghncmFjZV9tcxgDIAEoDRIVCg1tYXhfaW5fZmxpZ2h0GAQgASgNEhgKEG1heF9hbnN3ZXJfYnl0ZXMYBSABKA0SDwoHcmVzdW1lZBgGIAEoCCJfCghSZWdpc3RlchIPCgdyZXF1ZXN0GAEgASgEEh8KBGhvb2sYAiABKAsyES52ZXJ0ZWJyYS52MS5Ib29rEiEKBXNjb3BlGAMgASgLMhIudmVydGVicmEudjEuU2NvcGUilwEKBVNjb3BlEiUKA293bhgBIAEoCzIWLnZlcnRlYnJhLnYxLlNjb3BlLk93bkgAEhQKCnNlc3Npb25faWQYAiABKAlIABIzCgpldmVyeXRoaW5nGAMgASgLMh0udmVydGVicmEudjEuU2NvcGUuRXZlcnl0aGluZ0gAGgUKA093bhoMCgpFdmVyeXRoaW5nQgcKBXdoaWNoIiwKClJlZ2lzdGVyZWQSDwoHcmVxdWVzdBgBIAEoBBINCgVlcnJvchgCIAEoCSIrCgpVbnJlZ2lzdGVyEg8KB3JlcXVlc3QYASABKAQSDAoEbmFtZRgCIAEoCSIuCgxVbnJlZ2lzdGVyZWQSDwoHcmVxdWVzdBgBIAEoBBINCgVlcnJvchgCIAEoCSLBAgoESG9vaxIMCgRuYW1lGAEgASgJEg0KBXBvaW50GAIgASgJEh8KBHJvbGUYAyABKA4yES52ZXJ0ZWJyYS52MS5Sb2xlEiMKBW1hdGNoGAQgASgLMhQudmVydGVicmEudjEuTWF0Y2hlchIVCghwcmlvcml0eRgFIAEoEUgAiAEBEg4KBmJlZm9yZRgGIAMoCRINCgVhZnRlchgHIAMoCRIXCgp0aW1lb3V0X21zGAggASgNSAGIAQESEwoLbWF4X3JldHJpZXMYCSABKA0SLgoKb25fZmFpbHVyZRgKIAEoDjIaLnZlcnRlYnJhLnYxLkZhaWx1cmVQb2xpY3kSDgoGc2hhZG93GAsgASgIEhAKCGRldGFjaGVkGAwgASgIQgsKCV9wcmlvcml0eUINCgtfdGltZW91dF9tc0oECA0QFSK7AwoHTWF0Y2hlchIMCgR0b29sGAEgAygJEgwKBHBhdGgYAiADKAkSDwoHY29tbWFuZBgDIAMoCRIPCgdzZXNzaW9uGAQgAygJEg0KBWFnZW50GAUgAygJEgwKBHN0ZXAYBiABKAkSNAoIbWV0YWRhdGEYByADKAsyIi52ZXJ0ZWJyYS52MS5NYXRjaGVyLk1ldGFkYXRhRW50cnkSLAoEYXJncxgIIAMoCzIeLnZlcnRlYnJhLnYxLk1hdGNoZXIuQXJnc0VudHJ5EiEKA2FsbBgJIAMoCzIULnZlcnRlYnJhLnYxLk1hdGNoZXISIQoDYW55GAogAygLMhQudmVydGVicmEudjEuTWF0Y2hlchIhCgNub3QYCyABKAsyFC52ZXJ0ZWJyYS52MS5NYXRjaGVyGkIKDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEiAKBXZhbHVlGAIgASgLMhEudmVydGVicmEudjEuVGVzdDoCOAEaPgoJQXJnc0VudHJ5EgsKA2tleRgBIAEoCRIgCgV2YWx1ZRgCIAEoCzIRLnZlcnRlYnJhLnYxLlRlc3Q6AjgBSgQIDBAVIl0KBFRlc3QSEAoGZXhpc3RzGAEgASgISAASKAoGZXF1YWxzGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlSAASEQoHbWF0Y2hlcxgDIAEoCUgAQgYKBHRlc3QibQoFRXZlbnQSCgoCaWQYASABKAQSDAoEaG9vaxgCIAEoCRINCgVwb2ludBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEgwKBGpzb24YBSABKAkSEwoLZGVhZGxpbmVfbXMYBiABKA1KBAgHEBAiQAoGQW5zd2VyEgoKAmlkGAEgASgEEg4KBGpzb24YAiABKAlIABIQCgZmYWlsZWQYAyABKAlIAEIICgZhbnN3ZXIiFwoJV2l0aGRyYXduEgoKAmlkGAEgASgEIh0KCERyYWluaW5nEhEKCXdpdGhpbl9tcxgBIAEoDSI1CgtGaXJlUmVxdWVzdBISCgpldmVudF9qc29uGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiOwoMRmlyZVJlc3BvbnNlEhYKDmp1ZGdlbWVudF9qc29uGAEgASgJEhMKC3JlY29yZF9qc29uGAIgASgJIiYKEExpc3RIb29rc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSI5ChFMaXN0SG9va3NSZXNwb25zZRIkCgVob29rcxgBIAMoCzIVLnZlcnRlYnJhLnYxLkhvb2tJbmZvIn4KCEhvb2tJbmZvEgwKBG5hbWUYASABKAkSDQoFcG9pbnQYAiABKAkSHwoEcm9sZRgDIAEoDjIRLnZlcnRlYnJhLnYxLlJvbGUSEAoIcHJpb3JpdHkYBCABKBESEQoJY2xpZW50X2lkGAUgASgJEg8KB2VuYWJsZWQYBiABKAgqSwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9IT09LEAESDgoKUk9MRV9HVUFSRBACEg4KClJPTEVfV0FUQ0gQAyp7Cg1GYWlsdXJlUG9saWN5Eh4KGkZBSUxVUkVfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFwoTRkFJTFVSRV9QT0xJQ1lfT1BFThABEhkKFUZBSUxVUkVfUE9MSUNZX0NMT1NFRBACEhYKEkZBSUxVUkVfUE9MSUNZX0FTSxADMs0BCgVIb29rcxJACgZBdHRhY2gSGC52ZXJ0ZWJyYS52MS5DbGllbnRGcmFtZRoYLnZlcnRlYnJhLnYxLlNlcnZlckZyYW1lKAEwARI7CgRGaXJlEhgudmVydGVicmEudjEuRmlyZVJlcXVlc3QaGS52ZXJ0ZWJyYS52MS5GaXJlUmVzcG9uc2USRQoETGlzdBIdLnZlcnRlYnJhLnYxLkxpc3RIb29rc1JlcXVlc3QaHi52ZXJ0ZWJyYS52MS5MaXN0SG9va3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("Chd2ZXJ0ZWJyYS92MS9ob29rcy5wcm90bxILdmVydGVicmEudjEiwgEKC0NsaWVudEZyYW1lEiMKBWhlbGxvGAEgASgLMhIudmVydGVicmEudjEuSGVsbG9IABIpCghyZWdpc3RlchgCIAEoCzIVLnZlcnRlYnJhLnYxLlJlZ2lzdGVySAASLQoKdW5yZWdpc3RlchgDIAEoCzIXLnZlcnRlYnJhLnYxLlVucmVnaXN0ZXJIABIlCgZhbnN3ZXIYBCABKAsyEy52ZXJ0ZWJyYS52MS5BbnN3ZXJIAEIHCgVmcmFtZUoECAUQECKkAgoLU2VydmVyRnJhbWUSJwoHd2VsY29tZRgBIAEoCzIULnZlcnRlYnJhLnYxLldlbGNvbWVIABItCgpyZWdpc3RlcmVkGAIgASgLMhcudmVydGVicmEudjEuUmVnaXN0ZXJlZEgAEjEKDHVucmVnaXN0ZXJlZBgDIAEoCzIZLnZlcnRlYnJhLnYxLlVucmVnaXN0ZXJlZEgAEiMKBWV2ZW50GAQgASgLMhIudmVydGVicmEudjEuRXZlbnRIABIrCgl3aXRoZHJhd24YBSABKAsyFi52ZXJ0ZWJyYS52MS5XaXRoZHJhd25IABIpCghkcmFpbmluZxgGIAEoCzIVLnZlcnRlYnJhLnYxLkRyYWluaW5nSABCBwoFZnJhbWVKBAgHEBAiKQoFSGVsbG8SEQoJY2xpZW50X2lkGAEgASgJEg0KBWFnZW50GAIgASgJIogBCgdXZWxjb21lEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIQCghncmFjZV9tcxgDIAEoDRIVCg1tYXhfaW5fZmxpZ2h0GAQgASgNEhgKEG1heF9hbnN3ZXJfYnl0ZXMYBSABKA0SDwoHcmVzdW1lZBgGIAEoCCJfCghSZWdpc3RlchIPCgdyZXF1ZXN0GAEgASgEEh8KBGhvb2sYAiABKAsyES52ZXJ0ZWJyYS52MS5Ib29rEiEKBXNjb3BlGAMgASgLMhIudmVydGVicmEudjEuU2NvcGUilwEKBVNjb3BlEiUKA293bhgBIAEoCzIWLnZlcnRlYnJhLnYxLlNjb3BlLk93bkgAEhQKCnNlc3Npb25faWQYAiABKAlIABIzCgpldmVyeXRoaW5nGAMgASgLMh0udmVydGVicmEudjEuU2NvcGUuRXZlcnl0aGluZ0gAGgUKA093bhoMCgpFdmVyeXRoaW5nQgcKBXdoaWNoIiwKClJlZ2lzdGVyZWQSDwoHcmVxdWVzdBgBIAEoBBINCgVlcnJvchgCIAEoCSIrCgpVbnJlZ2lzdGVyEg8KB3JlcXVlc3QYASABKAQSDAoEbmFtZRgCIAEoCSIuCgxVbnJlZ2lzdGVyZWQSDwoHcmVxdWVzdBgBIAEoBBINCgVlcnJvchgCIAEoCSLBAgoESG9vaxIMCgRuYW1lGAEgASgJEg0KBXBvaW50GAIgASgJEh8KBHJvbGUYAyABKA4yES52ZXJ0ZWJyYS52MS5Sb2xlEiMKBW1hdGNoGAQgASgLMhQudmVydGVicmEudjEuTWF0Y2hlchIVCghwcmlvcml0eRgFIAEoEUgAiAEBEg4KBmJlZm9yZRgGIAMoCRINCgVhZnRlchgHIAMoCRIXCgp0aW1lb3V0X21zGAggASgNSAGIAQESEwoLbWF4X3JldHJpZXMYCSABKA0SLgoKb25fZmFpbHVyZRgKIAEoDjIaLnZlcnRlYnJhLnYxLkZhaWx1cmVQb2xpY3kSDgoGc2hhZG93GAsgASgIEhAKCGRldGFjaGVkGAwgASgIQgsKCV9wcmlvcml0eUINCgtfdGltZW91dF9tc0oECA0QFSK/BAoHTWF0Y2hlchIMCgR0b29sGAEgAygJEgwKBHBhdGgYAiADKAkSDwoHY29tbWFuZBgDIAMoCRIPCgdzZXNzaW9uGAQgAygJEg0KBWFnZW50GAUgAygJEgwKBHN0ZXAYBiABKAkSNAoIbWV0YWRhdGEYByADKAsyIi52ZXJ0ZWJyYS52MS5NYXRjaGVyLk1ldGFkYXRhRW50cnkSLAoEYXJncxgIIAMoCzIeLnZlcnRlYnJhLnYxLk1hdGNoZXIuQXJnc0VudHJ5EiEKA2FsbBgJIAMoCzIULnZlcnRlYnJhLnYxLk1hdGNoZXISIQoDYW55GAogAygLMhQudmVydGVicmEudjEuTWF0Y2hlchIhCgNub3QYCyABKAsyFC52ZXJ0ZWJyYS52MS5NYXRjaGVyEjgKCmF0dHJpYnV0ZXMYDCADKAsyJC52ZXJ0ZWJyYS52MS5NYXRjaGVyLkF0dHJpYnV0ZXNFbnRyeRpCCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRIgCgV2YWx1ZRgCIAEoCzIRLnZlcnRlYnJhLnYxLlRlc3Q6AjgBGj4KCUFyZ3NFbnRyeRILCgNrZXkYASABKAkSIAoFdmFsdWUYAiABKAsyES52ZXJ0ZWJyYS52MS5UZXN0OgI4ARpICg9BdHRyaWJ1dGVzRW50cnkSCwoDa2V5GAEgASgJEiQKBXZhbHVlGAIgASgLMhUudmVydGVicmEudjEuUGF0dGVybnM6AjgBSgQIDRAVIhcKCFBhdHRlcm5zEgsKA2FueRgBIAMoCSJdCgRUZXN0EhAKBmV4aXN0cxgBIAEoCEgAEigKBmVxdWFscxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgAEhEKB21hdGNoZXMYAyABKAlIAEIGCgR0ZXN0Im0KBUV2ZW50EgoKAmlkGAEgASgEEgwKBGhvb2sYAiABKAkSDQoFcG9pbnQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIMCgRqc29uGAUgASgJEhMKC2RlYWRsaW5lX21zGAYgASgNSgQIBxAQIkAKBkFuc3dlchIKCgJpZBgBIAEoBBIOCgRqc29uGAIgASgJSAASEAoGZmFpbGVkGAMgASgJSABCCAoGYW5zd2VyIhcKCVdpdGhkcmF3bhIKCgJpZBgBIAEoBCIdCghEcmFpbmluZxIRCgl3aXRoaW5fbXMYASABKA0iNQoLRmlyZVJlcXVlc3QSEgoKZXZlbnRfanNvbhgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJIjsKDEZpcmVSZXNwb25zZRIWCg5qdWRnZW1lbnRfanNvbhgBIAEoCRITCgtyZWNvcmRfanNvbhgCIAEoCSImChBMaXN0SG9va3NSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiOQoRTGlzdEhvb2tzUmVzcG9uc2USJAoFaG9va3MYASADKAsyFS52ZXJ0ZWJyYS52MS5Ib29rSW5mbyJ+CghIb29rSW5mbxIMCgRuYW1lGAEgASgJEg0KBXBvaW50GAIgASgJEh8KBHJvbGUYAyABKA4yES52ZXJ0ZWJyYS52MS5Sb2xlEhAKCHByaW9yaXR5GAQgASgREhEKCWNsaWVudF9pZBgFIAEoCRIPCgdlbmFibGVkGAYgASgIKksKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfSE9PSxABEg4KClJPTEVfR1VBUkQQAhIOCgpST0xFX1dBVENIEAMqewoNRmFpbHVyZVBvbGljeRIeChpGQUlMVVJFX1BPTElDWV9VTlNQRUNJRklFRBAAEhcKE0ZBSUxVUkVfUE9MSUNZX09QRU4QARIZChVGQUlMVVJFX1BPTElDWV9DTE9TRUQQAhIWChJGQUlMVVJFX1BPTElDWV9BU0sQAzLNAQoFSG9va3MSQAoGQXR0YWNoEhgudmVydGVicmEudjEuQ2xpZW50RnJhbWUaGC52ZXJ0ZWJyYS52MS5TZXJ2ZXJGcmFtZSgBMAESOwoERmlyZRIYLnZlcnRlYnJhLnYxLkZpcmVSZXF1ZXN0GhkudmVydGVicmEudjEuRmlyZVJlc3BvbnNlEkUKBExpc3QSHS52ZXJ0ZWJyYS52MS5MaXN0SG9va3NSZXF1ZXN0Gh4udmVydGVicmEudjEuTGlzdEhvb2tzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * @generated from message vertebra.v1.ClientFrame
@@ -507,6 +507,13 @@ export type Matcher = Message<"vertebra.v1.Matcher"> & {
    * @generated from field: vertebra.v1.Matcher not = 11;
    */
   not?: Matcher | undefined;
+
+  /**
+   * Attributes of a custom point, by key.
+   *
+   * @generated from field: map<string, vertebra.v1.Patterns> attributes = 12;
+   */
+  attributes: { [key: string]: Patterns };
 };
 
 /**
@@ -515,6 +522,25 @@ export type Matcher = Message<"vertebra.v1.Matcher"> & {
  */
 export const MatcherSchema: GenMessage<Matcher> = /*@__PURE__*/
   messageDesc(file_vertebra_v1_hooks, 10);
+
+/**
+ * One of these matches.
+ *
+ * @generated from message vertebra.v1.Patterns
+ */
+export type Patterns = Message<"vertebra.v1.Patterns"> & {
+  /**
+   * @generated from field: repeated string any = 1;
+   */
+  any: string[];
+};
+
+/**
+ * Describes the message vertebra.v1.Patterns.
+ * Use `create(PatternsSchema)` to create a new message.
+ */
+export const PatternsSchema: GenMessage<Patterns> = /*@__PURE__*/
+  messageDesc(file_vertebra_v1_hooks, 11);
 
 /**
  * @generated from message vertebra.v1.Test
@@ -549,7 +575,7 @@ export type Test = Message<"vertebra.v1.Test"> & {
  * Use `create(TestSchema)` to create a new message.
  */
 export const TestSchema: GenMessage<Test> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 11);
+  messageDesc(file_vertebra_v1_hooks, 12);
 
 /**
  * An event for a hook.
@@ -599,7 +625,7 @@ export type Event = Message<"vertebra.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 12);
+  messageDesc(file_vertebra_v1_hooks, 13);
 
 /**
  * @generated from message vertebra.v1.Answer
@@ -639,7 +665,7 @@ export type Answer = Message<"vertebra.v1.Answer"> & {
  * Use `create(AnswerSchema)` to create a new message.
  */
 export const AnswerSchema: GenMessage<Answer> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 13);
+  messageDesc(file_vertebra_v1_hooks, 14);
 
 /**
  * Nobody waits for the answer any more.
@@ -658,7 +684,7 @@ export type Withdrawn = Message<"vertebra.v1.Withdrawn"> & {
  * Use `create(WithdrawnSchema)` to create a new message.
  */
 export const WithdrawnSchema: GenMessage<Withdrawn> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 14);
+  messageDesc(file_vertebra_v1_hooks, 15);
 
 /**
  * The server goes down: runs are suspended, and nothing new begins.
@@ -677,7 +703,7 @@ export type Draining = Message<"vertebra.v1.Draining"> & {
  * Use `create(DrainingSchema)` to create a new message.
  */
 export const DrainingSchema: GenMessage<Draining> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 15);
+  messageDesc(file_vertebra_v1_hooks, 16);
 
 /**
  * @generated from message vertebra.v1.FireRequest
@@ -703,7 +729,7 @@ export type FireRequest = Message<"vertebra.v1.FireRequest"> & {
  * Use `create(FireRequestSchema)` to create a new message.
  */
 export const FireRequestSchema: GenMessage<FireRequest> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 16);
+  messageDesc(file_vertebra_v1_hooks, 17);
 
 /**
  * @generated from message vertebra.v1.FireResponse
@@ -729,7 +755,7 @@ export type FireResponse = Message<"vertebra.v1.FireResponse"> & {
  * Use `create(FireResponseSchema)` to create a new message.
  */
 export const FireResponseSchema: GenMessage<FireResponse> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 17);
+  messageDesc(file_vertebra_v1_hooks, 18);
 
 /**
  * @generated from message vertebra.v1.ListHooksRequest
@@ -746,7 +772,7 @@ export type ListHooksRequest = Message<"vertebra.v1.ListHooksRequest"> & {
  * Use `create(ListHooksRequestSchema)` to create a new message.
  */
 export const ListHooksRequestSchema: GenMessage<ListHooksRequest> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 18);
+  messageDesc(file_vertebra_v1_hooks, 19);
 
 /**
  * @generated from message vertebra.v1.ListHooksResponse
@@ -763,7 +789,7 @@ export type ListHooksResponse = Message<"vertebra.v1.ListHooksResponse"> & {
  * Use `create(ListHooksResponseSchema)` to create a new message.
  */
 export const ListHooksResponseSchema: GenMessage<ListHooksResponse> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 19);
+  messageDesc(file_vertebra_v1_hooks, 20);
 
 /**
  * @generated from message vertebra.v1.HookInfo
@@ -807,7 +833,7 @@ export type HookInfo = Message<"vertebra.v1.HookInfo"> & {
  * Use `create(HookInfoSchema)` to create a new message.
  */
 export const HookInfoSchema: GenMessage<HookInfo> = /*@__PURE__*/
-  messageDesc(file_vertebra_v1_hooks, 20);
+  messageDesc(file_vertebra_v1_hooks, 21);
 
 /**
  * @generated from enum vertebra.v1.Role
