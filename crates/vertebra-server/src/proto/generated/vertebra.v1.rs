@@ -1208,7 +1208,10 @@ pub struct Matcher {
     pub not: ::core::option::Option<::prost::alloc::boxed::Box<Matcher>>,
     /// Attributes of a custom point, by key.
     #[prost(map = "string, message", tag = "12")]
-    pub attributes: ::std::collections::HashMap<::prost::alloc::string::String, Patterns>,
+    pub attributes: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        Patterns,
+    >,
 }
 /// One of these matches.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
