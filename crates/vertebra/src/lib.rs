@@ -66,7 +66,7 @@ pub use conversation::compact::Compactor;
 pub use conversation::message::{Image, Message, Messages};
 pub use conversation::state::{AgentState, Metadata, RECENT_TOOLS};
 pub use conversation::usage::Usage;
-pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
+pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError, SessionError};
 pub use model::delta::{DeltaReader, Deltas, Halted};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
 pub use points::attributes::{ATTRIBUTES, attribute};

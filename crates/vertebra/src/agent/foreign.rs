@@ -18,7 +18,7 @@ use crate::{
     run::prompt::submit,
     run::tool_use::{close_open, use_tools},
     session::again::Memory,
-    session::ended,
+    session::{ended, never_began},
     timeline::Keeper,
     timeline::feed::Front,
 };
@@ -54,7 +54,7 @@ impl HookableAgent {
     where
         F: Future<Output = Result<String, HookError>> + Send,
     {
-        let session = self.agent.session().await;
+        let session = self.agent.session().await.map_err(never_began)?;
         let run = self.begin(&session);
         let desk = Arc::new(Mutex::new(LoopState { state: session.state().await, ..LoopState::default() }));
         let ending = Ending(Some(Open { began: run.clock().elapsed(), run: run.clone(), desk: desk.clone(), session }));

@@ -15,7 +15,7 @@ use crate::{
     tool::call::InEvent,
 };
 
-/// A session begins.
+/// A session is about to open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionStarted {
     /// Who, where, when.

@@ -182,13 +182,13 @@ macro_rules! points {
 }
 
 points! {
-    SessionStart: SessionStarted => Noted, SessionStartCx {
-        about: "A session begins.",
+    SessionStart: SessionStarted => Refusable, SessionStartCx {
+        about: "A session is about to open: change its system prompt, or refuse it.",
         aliases: [],
         attributes: [session, agent],
         changes: Fields ["system_prompt"],
         context: later,
-        guards: no,
+        guards: yes,
         blank: json!({ "system_prompt": "", "model": no_model() }),
         sample: json!({ "system_prompt": SYSTEM_PROMPT, "model": model(), "resumed": false }),
     }

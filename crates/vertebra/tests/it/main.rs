@@ -25,6 +25,7 @@ mod cancellation;
 mod cancelled_state;
 mod hookable;
 mod journal;
+mod opening;
 mod sessions;
 mod streaming;
 

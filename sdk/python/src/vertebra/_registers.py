@@ -23,6 +23,10 @@ class Registers(abc.ABC):
 
     @overload
     def guard(
+        self, point: Literal["SessionStart"], /, **options: Unpack[options.GuardOptions]
+    ) -> Decorates[events.SessionStartEvent, verdicts.Refusable | None]: ...
+    @overload
+    def guard(
         self,
         point: Literal["PromptSubmit", "UserPromptSubmit", "InputSubmitted"],
         /,
@@ -91,7 +95,7 @@ class Registers(abc.ABC):
     @overload
     def on(
         self, point: Literal["SessionStart"], /, **options: Unpack[options.HookOptions]
-    ) -> Decorates[events.SessionStartEvent, verdicts.Noted | Edited[verdicts.Noted] | None]: ...
+    ) -> Decorates[events.SessionStartEvent, verdicts.Refusable | Edited[verdicts.Refusable] | None]: ...
     @overload
     def on(
         self,

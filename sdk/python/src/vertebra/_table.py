@@ -5,7 +5,7 @@ from .point import ARGS, Point
 POINTS: dict[str, Point] = {
     point.name: point
     for point in (
-        Point("SessionStart", opens=("system_prompt",), guards=False, attributes=("session", "agent")),
+        Point("SessionStart", ("deny",), opens=("system_prompt",), attributes=("session", "agent")),
         Point(
             "PromptSubmit",
             ("deny",),

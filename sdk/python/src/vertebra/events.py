@@ -163,7 +163,7 @@ class _Call(_At):
 
 
 class SessionStartEvent(_At):
-    """A session begins."""
+    """A session is about to open."""
 
     system_prompt: str
     model: ModelId

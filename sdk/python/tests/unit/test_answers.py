@@ -71,7 +71,7 @@ def test_an_answer_has_one_form_on_the_wire(point, answer, wire):
 @pytest.mark.parametrize(
     ("point", "role", "answer", "says"),
     [
-        ("SessionStart", "hook", deny("no"), "SessionStart cannot honour `deny`"),
+        ("SessionEnd", "hook", deny("no"), "SessionEnd cannot honour `deny`"),
         ("AfterToolUse", "hook", deny("no"), "what it takes is `proceed(…)`, `skip(…)`, `retry(…)`, `stop(…)`"),
         ("BeforeToolUse", "guard", modify({}), "a guard decides and changes nothing"),
         ("BeforeToolUse", "guard", add_context("x"), "a guard decides and changes nothing"),

@@ -2,7 +2,7 @@
 
 /** Every point, in the order of an agent's life. */
 export const ROWS = {
-  SessionStart: { verdicts: [], guard: false, change: ["system_prompt"] },
+  SessionStart: { verdicts: ["deny"], guard: true, change: ["system_prompt"] },
   PromptSubmit: { verdicts: ["deny"], guard: true, change: ["prompt", "context"] },
   ExecutionStart: { verdicts: ["stop"], guard: true, change: [] },
   BeforeStep: { verdicts: ["stop"], guard: true, change: [] },

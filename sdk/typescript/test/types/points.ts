@@ -4,6 +4,8 @@ import type { Client } from "../../src/index.js";
 import { allow, ask, deny, goOn, halt, hold, proceed, recover, replace, retry, skip, stop } from "../../src/index.js";
 
 export async function everyVerdictWhereItIsHonoured(client: Client): Promise<void> {
+  await client.on("SessionStart", () => deny("no"));
+  await client.guard("SessionStart", () => deny("no"));
   await client.on("PromptSubmit", () => deny("no"));
   await client.on("ExecutionStart", () => stop("enough"));
   await client.on("BeforeInference", () => replace("said"));
@@ -49,8 +51,8 @@ export async function noVerdictWhereItIsNot(client: Client): Promise<void> {
   await client.on("PromptSubmit", async () => stop("x"));
   // @ts-expect-error: a call that was made cannot be denied
   await client.on("AfterToolUse", () => deny("too late"));
-  // @ts-expect-error: a session that begins cannot be denied
-  await client.on("SessionStart", () => deny("x"));
+  // @ts-expect-error: a session that ends cannot be denied
+  await client.on("SessionEnd", () => deny("x"));
   // @ts-expect-error: only pieces of a stream can be held back
   await client.on("BeforeToolUse", () => hold());
   // @ts-expect-error: a failed step is recovered by a text
@@ -70,7 +72,7 @@ export async function rolesAreKept(client: Client): Promise<void> {
   // @ts-expect-error: a guard changes nothing
   await client.guard("BeforeToolUse", () => ({ patch: { a: 1 } }));
   // @ts-expect-error: no guard can stand where nothing is decided
-  await client.guard("SessionStart", () => undefined);
+  await client.guard("SessionEnd", () => undefined);
   // @ts-expect-error: the failure of a guard is always a no
   await client.guard("BeforeToolUse", () => deny("no"), { onFailure: "open" });
   await client.watch("AfterToolUse", async ({ result }) => void result.output, { detached: true });

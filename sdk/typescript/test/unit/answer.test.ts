@@ -46,7 +46,7 @@ test("no opinion is no text", () => {
 test("an answer that its place cannot honour is an error that says what can be", () => {
   const cases: [PointName, Role, unknown, string][] = [
     ["PromptSubmit", "hook", stop("x"), "PromptSubmit cannot honour `stop`: it takes proceed, skip, deny"],
-    ["SessionStart", "hook", deny("x"), "SessionStart cannot honour `deny`: it takes proceed, skip"],
+    ["SessionEnd", "hook", deny("x"), "SessionEnd cannot honour `deny`: it takes proceed, skip"],
     [
       "BeforeToolUse",
       "hook",

@@ -6,20 +6,25 @@ use proptest::prelude::*;
 
 use super::{
     cases,
-    plan::{leaving, plan},
+    plan::{HookPlan, Leave, Place, Plan, leaving, plan},
     world::{Event, play},
 };
+
+/// Agents with a guard that denies every session.
+fn refusing() -> impl Strategy<Value = Plan> {
+    plan(Just(Leave::Never)).prop_map(|plan| plan.with(HookPlan::denying(Place::SessionStart)))
+}
 
 proptest! {
     #![proptest_config(cases(80))]
 
     #[test]
-    fn every_run_and_every_session_that_begins_ends_once(plan in plan(leaving())) {
+    fn every_run_and_every_session_that_opens_ends_once(plan in plan(leaving())) {
         let trace = play(&plan);
         let events = trace.events();
         let began = trace.count(|event| matches!(event, Event::SessionStart));
         let ended = trace.count(|event| matches!(event, Event::SessionEnd { .. }));
-        prop_assert_eq!((began, ended), (1, 1), "{:?}", events);
+        prop_assert_eq!((began, ended), (1, usize::from(!trace.is_refused())), "{:?}", events);
         let mut runs: HashMap<&str, (usize, usize)> = HashMap::new();
         for event in &events {
             match event {
@@ -29,6 +34,17 @@ proptest! {
             }
         }
         prop_assert!(runs.values().all(|(began, ended)| began == ended), "{runs:?} in {events:?}");
+    }
+
+    #[test]
+    fn nothing_happens_in_a_session_that_is_refused(plan in refusing()) {
+        let trace = play(&plan);
+        let events = trace.events();
+        prop_assert!(trace.is_refused(), "{events:?}");
+        let did = |event: &&Event| !matches!(event, Event::SessionStart | Event::Refused | Event::Line(_));
+        prop_assert_eq!(events.iter().filter(did).count(), 0, "{:?}", events);
+        let lines: Vec<_> = trace.lines().iter().map(|line| line.what.kind()).collect();
+        prop_assert_eq!(lines, ["session_began", "dispatched", "session_ended"]);
     }
 
     #[test]

@@ -182,6 +182,13 @@ pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
 }
 
 impl Plan {
+impl HookPlan {
+    /// A guard that denies everything there.
+    pub(crate) fn denying(place: Place) -> Self {
+        Self { place, guard: true, priority: 0, does: Does::Deny, every: 1, fail_open: false }
+    }
+}
+
     /// The same with hooks that remember nothing, and with more time than anybody needs: a replay has a time of its own.
     pub(crate) fn in_any_time(mut self) -> Self {
         self.hooks.iter_mut().flatten().for_each(|hook| hook.every = 1);
@@ -204,9 +211,13 @@ impl Plan {
     }
 
     /// The same with another guard in front of every tool.
-    pub(crate) fn stricter(mut self) -> Self {
-        let (place, does) = (Place::BeforeToolUse, Does::Deny);
-        self.hooks[0].push(HookPlan { place, guard: true, priority: 0, does, every: 1, fail_open: false });
+    pub(crate) fn stricter(self) -> Self {
+        self.with(HookPlan::denying(Place::BeforeToolUse))
+    }
+
+    /// The same with another hook of the top agent.
+    pub(crate) fn with(mut self, hook: HookPlan) -> Self {
+        self.hooks[0].push(hook);
         self
     }
 }

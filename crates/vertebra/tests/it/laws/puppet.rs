@@ -158,7 +158,7 @@ pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, time
         };
     }
     match plan.place {
-        Place::SessionStart => at!(SessionStart),
+        Place::SessionStart => at!(decides SessionStart),
         Place::PromptSubmit => at!(decides PromptSubmit),
         Place::BeforeStep => at!(decides BeforeStep),
         Place::BeforeInference => at!(decides BeforeInference),

@@ -12,8 +12,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vertebra::{
     AgentBuilder, AgentTool, Approval, Approver, Decision, Deltas, Divergence, Entry, Invocation, Journal,
-    JournalError, Likeness, MemoryJournal, Message, Messages, Model, ModelError, ModelId, NoJournal, Request, Response,
-    Tool, ToolCall, ToolOutput, ToolSpec, ToolStatus, Usage, What, prelude::*, testing::FakeClock,
+    JournalError, Kind, Likeness, MemoryJournal, Message, Messages, Model, ModelError, ModelId, NoJournal, Request,
+    Response, SessionError, Tool, ToolCall, ToolOutput, ToolSpec, ToolStatus, Usage, What, prelude::*,
+    testing::FakeClock,
 };
 
 use super::{
@@ -26,6 +27,8 @@ use crate::support::{rejected, secs};
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     SessionStart,
+    /// A hook denied the session.
+    Refused,
     Before { call: String },
     Accepted { by: &'static str, digest: String },
     Ran { call: String, key: String, depth: u32, n: u64, digest: String },
@@ -75,6 +78,11 @@ impl Trace {
             format!("{} {} {about}\n", &line.run_id[line.run_id.len().saturating_sub(4)..], line.what.kind())
         };
         self.lines().into_iter().map(word).collect()
+    }
+
+    /// Whether a hook denied the session, in any process.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.count(|event| matches!(event, Event::Refused)) > 0
     }
 
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
@@ -274,6 +282,13 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
         proceed()
     });
     let told = trace.clone();
+    builder.watch(SessionStart, async move |cx| {
+        if cx.record().verdict() == Kind::Deny {
+            told.add(Event::Refused);
+        }
+        Ok(())
+    });
+    let told = trace.clone();
     builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
         told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call.id) });
         proceed()
@@ -331,7 +346,7 @@ pub(crate) fn replay(plan: &Plan, trace: &Trace) -> Option<Divergence> {
 pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     let (ended, crash, cancel) = (Arc::new(Notify::new()), Arc::new(Notify::new()), CancellationToken::new());
     let journal = trace.journal.another();
-    let (trace, cancelled, died) = (trace.clone(), cancel.clone(), crash.clone());
+    let (trace, cancelled, died, over) = (trace.clone(), cancel.clone(), crash.clone(), ended.clone());
     let suspend = Arc::new(OnceLock::new());
     let suspended = suspend.clone();
     let began = trace.lines().first().map(|line| line.session_id.clone());
@@ -339,9 +354,14 @@ pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, suspend, crash };
     let agent = built(plan, &trace, &ended, desk);
     let life = async move {
-        let mut session = match began {
-            Some(id) => agent.resume(&id).await.expect("the process before is gone"),
+        let opened = match began {
+            Some(id) => agent.resume(&id).await,
             None => agent.session().await,
+        };
+        let mut session = match opened {
+            Ok(session) => session,
+            Err(SessionError::Denied { .. }) => return over.notify_one(),
+            Err(error) => panic!("the process before is gone: {error}"),
         };
         if let Leave::Suspend(_) = leave {
             let stream = if run_began { session.stream_on() } else { Some(session.stream("go")) };
