@@ -70,7 +70,7 @@ pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError, Sessio
 pub use model::delta::{DeltaReader, Deltas, Halted};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
 pub use points::attributes::{ATTRIBUTES, attribute};
-pub use points::events::{CallInSight, Channel, Purpose, StepKind};
+pub use points::events::{AnswerEnd, CallInSight, Channel, Purpose, StepKind};
 pub use points::head::{At, RunInfo};
 pub use points::info::{AgentPoint, Changeable, ContextMode, PointInfo, PointVisitor, point_named};
 pub use points::matching::MatchAttribute;

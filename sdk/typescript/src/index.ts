@@ -41,7 +41,7 @@ export type {
 } from "./hooks/registration.js";
 export { AnswerError, type GuardAnswer, type HookAnswer, type OpenAt, type Role } from "./points/answer.js";
 export type * from "./points/data.js";
-export type { Call, EventAt, Head, Purpose } from "./points/events.js";
+export type { AnswerEnd, Call, EventAt, Head, Purpose } from "./points/events.js";
 export { type AnyPointName, type PointOf, pointNamed } from "./points/names.js";
 export { type GuardPoint, POINTS, type PointName, type VerdictWord } from "./points/table.js";
 export {

@@ -15,6 +15,7 @@ use crate::{
     run::end,
     run::handle::{Leave, LoopState, Parts},
     run::inference::infer,
+    run::output,
     run::prompt::submit,
     run::tool_use::{close_open, use_tools},
     session::again::Memory,
@@ -142,6 +143,7 @@ impl Open {
             usage: self.run.spent(),
             duration_ms: millis(duration),
         };
+        let report = output::decide(&self.run, &mut desk, report).await;
         let report = end::tell(&self.run, &mut desk, (Memory::default(), &mut Keeper::default()), report).await;
         self.session.adopt(desk.state.clone()).await;
         self.session.close().await;

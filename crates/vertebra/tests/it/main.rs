@@ -26,6 +26,7 @@ mod cancelled_state;
 mod hookable;
 mod journal;
 mod opening;
+mod output;
 mod sessions;
 mod streaming;
 

@@ -99,7 +99,7 @@ macro_rules! at_every_point {
     ($point:ident => $do:expr) => {
         at_every_point! { @ $point $do;
             SessionStart PromptSubmit ExecutionStart BeforeStep BeforeInference InferenceDelta AfterInference BeforeToolUse
-            PermissionRequest AfterToolUse ToolUseFailed AfterStep ShouldContinue OnError ExecutionEnd SessionEnd
+            PermissionRequest AfterToolUse ToolUseFailed AfterStep ShouldContinue Output OnError ExecutionEnd SessionEnd
             SubagentStart SubagentStop BeforeCompact AfterCompact Notification
         }
     };

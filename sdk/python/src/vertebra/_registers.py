@@ -78,6 +78,10 @@ class Registers(abc.ABC):
     ) -> Decorates[events.ShouldContinueEvent, verdicts.ContinueVerdict | None]: ...
     @overload
     def guard(
+        self, point: Literal["Output"], /, **options: Unpack[options.GuardOptions]
+    ) -> Decorates[events.OutputEvent, verdicts.Refusable | None]: ...
+    @overload
+    def guard(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.GuardOptions]
     ) -> Decorates[events.OnErrorEvent, verdicts.ErrorVerdict | None]: ...
     @overload
@@ -151,6 +155,10 @@ class Registers(abc.ABC):
     def on(
         self, point: Literal["ShouldContinue", "Stop"], /, **options: Unpack[options.StepHookOptions]
     ) -> Decorates[events.ShouldContinueEvent, verdicts.ContinueVerdict | Told[verdicts.ContinueVerdict] | None]: ...
+    @overload
+    def on(
+        self, point: Literal["Output"], /, **options: Unpack[options.HookOptions]
+    ) -> Decorates[events.OutputEvent, verdicts.Refusable | Edited[verdicts.Refusable] | None]: ...
     @overload
     def on(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.HookOptions]
@@ -242,6 +250,10 @@ class Registers(abc.ABC):
     def watch(
         self, point: Literal["ShouldContinue", "Stop"], /, **options: Unpack[options.StepWatchOptions]
     ) -> Decorates[events.ShouldContinueEvent, None]: ...
+    @overload
+    def watch(
+        self, point: Literal["Output"], /, **options: Unpack[options.WatchOptions]
+    ) -> Decorates[events.OutputEvent, None]: ...
     @overload
     def watch(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.WatchOptions]

@@ -57,6 +57,7 @@ POINTS: dict[str, Point] = {
         ),
         Point("AfterStep", ("stop", "go_on"), attributes=("session", "agent", "step"), aliases=("StepEnd",)),
         Point("ShouldContinue", ("stop", "go_on"), attributes=("session", "agent", "step"), aliases=("Stop",)),
+        Point("Output", ("deny",), opens=("text",), attributes=("session", "agent")),
         Point("OnError", ("recover", "stop"), attributes=("session", "agent"), aliases=("AgentFailed",)),
         Point("ExecutionEnd", guards=False, attributes=("session", "agent")),
         Point("SessionEnd", guards=False, attributes=("session", "agent")),

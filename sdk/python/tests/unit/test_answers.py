@@ -50,6 +50,9 @@ DONE = {"status": "done", "success": True, "output": "cached", "duration_ms": 0}
         ("BeforeToolUse", modify({"command": "ls"}), {"modified": {"command": "ls"}}),
         ("BeforeToolUse", allow().patch({"a": None}), {"verdict": "allow", "patch": {"a": None}}),
         ("SessionStart", set_(system_prompt="be kind"), {"set": {"system_prompt": "be kind"}}),
+        ("SessionStart", deny("closed"), {"verdict": "deny", "reason": "closed"}),
+        ("Output", deny("secret"), {"verdict": "deny", "reason": "secret"}),
+        ("Output", set_(text="***"), {"set": {"text": "***"}}),
         ("AfterStep", add_context("a", "b"), {"context": ["a", "b"]}),
         (
             "AfterToolUse",

@@ -19,6 +19,7 @@ export const ROWS = {
   ToolUseFailed: { verdicts: ["recover", "retry", "stop"], guard: true, change: [] },
   AfterStep: { verdicts: ["stop", "go_on"], guard: true, change: [] },
   ShouldContinue: { verdicts: ["stop", "go_on"], guard: true, change: [] },
+  Output: { verdicts: ["deny"], guard: true, change: ["text"] },
   OnError: { verdicts: ["recover", "stop"], guard: true, change: [] },
   ExecutionEnd: { verdicts: [], guard: false, change: [] },
   SessionEnd: { verdicts: [], guard: false, change: [] },

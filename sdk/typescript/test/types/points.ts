@@ -11,6 +11,7 @@ export async function everyVerdictWhereItIsHonoured(client: Client): Promise<voi
   await client.on("BeforeInference", () => replace("said"));
   await client.on("BeforeInference", () => replace({ text: "said", calls: [] }));
   await client.on("InferenceDelta", (event) => (event.last ? halt("no more") : hold()));
+  await client.on("InferenceDelta", ({ end }) => (end?.how === "finished" && end.calls ? halt("no tools") : hold()));
   await client.on("AfterInference", () => retry(5));
   await client.on("BeforeToolUse", { tool: "bash" }, async (event) => {
     if (event.args.command === "a") return ask("really?");
@@ -20,6 +21,7 @@ export async function everyVerdictWhereItIsHonoured(client: Client): Promise<voi
   await client.on("PermissionRequest", () => allow());
   await client.on("ToolUseFailed", () => recover("as good"));
   await client.on("AfterStep", () => goOn("and tests"));
+  await client.guard("Output", ({ text, stop }) => (text && stop.reason === "finished" ? deny("no") : undefined));
   await client.on("OnError", () => recover("never mind"));
   await client.on("SessionEnd", () => skip());
   await client.on("SessionEnd", () => proceed());
@@ -34,6 +36,7 @@ export async function changesWhereTheyAreTaken(client: Client): Promise<void> {
   await client.on("PromptSubmit", ({ prompt }) => ({ modified: { prompt: prompt.trim() } }));
   await client.on("AfterToolUse", ({ result }) => ({ modified: { result: { ...result, output: "" } } }));
   await client.on("SessionStart", () => ({ modified: { system_prompt: "be kind" } }));
+  await client.on("Output", ({ text }) => ({ modified: { text: text.trim() } }));
   // @ts-expect-error: nothing can be changed after a step
   await client.on("AfterStep", () => ({ modified: { text: "x" } }));
   // @ts-expect-error: the model's answer is no part of a prompt

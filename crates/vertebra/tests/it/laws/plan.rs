@@ -40,6 +40,7 @@ pub(crate) enum Place {
     ToolUseFailed,
     AfterStep,
     ShouldContinue,
+    Output,
     OnError,
     SubagentStart,
     ExecutionEnd,
@@ -118,7 +119,7 @@ fn place() -> impl Strategy<Value = Place> {
         1 => Just(PermissionRequest),
         1 => Just(ToolUseFailed),
         2 => prop::sample::select(vec![BeforeStep, BeforeInference, AfterInference, AfterStep, ShouldContinue]),
-        2 => prop::sample::select(vec![SessionStart, PromptSubmit, OnError, SubagentStart, ExecutionEnd]),
+        2 => prop::sample::select(vec![SessionStart, PromptSubmit, Output, OnError, SubagentStart, ExecutionEnd]),
         1 => prop::sample::select(vec![AroundModel, AroundStep]),
     ]
 }
@@ -181,7 +182,6 @@ pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
     prop_oneof![2 => crashing(), 1 => suspending()]
 }
 
-impl Plan {
 impl HookPlan {
     /// A guard that denies everything there.
     pub(crate) fn denying(place: Place) -> Self {
@@ -189,6 +189,7 @@ impl HookPlan {
     }
 }
 
+impl Plan {
     /// The same with hooks that remember nothing, and with more time than anybody needs: a replay has a time of its own.
     pub(crate) fn in_any_time(mut self) -> Self {
         self.hooks.iter_mut().flatten().for_each(|hook| hook.every = 1);
