@@ -22,7 +22,7 @@ fn turns(history: usize) -> impl AsyncFnMut(Lap) {
             script = script.call("noop", "{}");
         }
         let agent = agent(script.say("done"), history);
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let timing = lap.start();
         let report = session.prompt("go").await.expect("the script plays to its end");
         timing.stop();
@@ -51,7 +51,7 @@ fn idle_session() -> impl AsyncFnMut() -> usize {
     let agent = agent(Script::new().may_end_early(), 0);
     let mut kept = Vec::new();
     async move || {
-        kept.push(agent.session().await);
+        kept.push(agent.session().await.expect("a session"));
         kept.len()
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn work() {
     let folder = Path::new(&folder);
     let journal = super::store(&folder.join("journal.db"), Sync::Process);
     super::runtime().block_on(async {
-        let mut session = agent(folder, journal, true).session().await;
+        let mut session = agent(folder, journal, true).session().await.expect("a session");
         session.prompt("pay").await.expect("it is killed before");
     });
 }

@@ -70,7 +70,7 @@ fn turns<J: Journal + Clone>(name: &str, mut journal: impl FnMut() -> J, session
         runtime().block_on(async {
             let mut runs = Vec::new();
             for _ in 0..sessions {
-                runs.push((agent(TURNS, journal.clone(), |_| {}).session().await, ()));
+                runs.push((agent(TURNS, journal.clone(), |_| {}).session().await.expect("a session"), ()));
             }
             let began = Instant::now();
             let runs: Vec<_> = runs
@@ -105,7 +105,7 @@ fn growth() {
     let (tell, told) = std::sync::mpsc::channel();
     let long = agent(STEPS as u64, journal.clone(), move |now| tell.send(now).unwrap_or_default());
     let id = runtime.block_on(async {
-        let mut session = long.session().await;
+        let mut session = long.session().await.expect("a session");
         session.prompt("go").await.expect("a run that ends well");
         let id = session.id().to_owned();
         session.close().await;

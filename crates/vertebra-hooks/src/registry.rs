@@ -197,6 +197,16 @@ impl Hooks {
         self.inner.may_listen(point) && self.inner.snapshot.load().find(point).is_some()
     }
 
+    /// Returns whether a hook or a guard is registered at this point, and not only watches.
+    #[inline]
+    pub fn any_decides_at<P: Point>(&self, _point: P) -> bool {
+        let point = TypeId::of::<P>();
+        self.inner.may_listen(point) && {
+            let held = self.inner.snapshot.load();
+            held.find(point).and_then(|at| held.table::<P>(at)).is_some_and(Table::decides)
+        }
+    }
+
     /// Runs all matching hooks of a point over an event.
     ///
     /// The block stands here and not behind another function, because each function that hands a future on copies it as a

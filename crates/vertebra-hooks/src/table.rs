@@ -110,6 +110,11 @@ impl<P: Point> Table<P> {
         Ok(Self { hooks, guards, watches, infos: infos.into() })
     }
 
+    /// Returns whether it has a hook or a guard.
+    pub(crate) fn decides(&self) -> bool {
+        !self.hooks.slots.is_empty() || !self.guards.slots.is_empty()
+    }
+
     /// All hooks in the order they run, and whether each matches.
     pub(crate) fn explain(&self, event: &P::Event, state: &P::State) -> Vec<Explanation> {
         let lanes = [&self.hooks.gate, &self.guards.gate, &self.watches.gate];

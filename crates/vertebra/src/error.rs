@@ -1,11 +1,11 @@
 //! What can go wrong outside a tool, and what is done about it.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use vertebra_hooks::RegisterError;
+use vertebra_hooks::{Name, RegisterError};
 
-use crate::{JournalError, ModelError, PointError};
+use crate::{Interrupted, JournalError, ModelError, PointError, Stop, StopReason};
 
 /// A failure outside a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -114,6 +114,52 @@ impl ErrorPolicy {
         match class {
             ErrorClass::Journal => OnFailure::Stop,
             class => self.rules.get(&class).copied().unwrap_or(OnFailure::Stop),
+        }
+    }
+}
+
+/// Why a session did not open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// A hook or a guard at [`SessionStart`](crate::SessionStart) denied it.
+    #[error("the session was denied by {by}: {reason}")]
+    Denied {
+        /// The session, as its journal knows it.
+        session_id: Arc<str>,
+        /// The name of the hook.
+        by: Name,
+        /// Its reason.
+        reason: String,
+    },
+    /// The journal did not take its beginning, or has no such session.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Code of the runtime itself failed.
+    #[error("{message}")]
+    Internal {
+        /// What it said.
+        message: String,
+    },
+}
+
+impl SessionError {
+    /// The stop of a run that never began because its session did not open.
+    pub(crate) fn into_stop(self) -> Stop {
+        let message = self.to_string();
+        match self {
+            Self::Denied { by, .. } => Stop::hard(StopReason::Requested, &*by, message),
+            Self::Journal(error) => Interrupted::from(RunError::from(error)).into(),
+            Self::Internal { message } => Interrupted::from(RunError::Internal { message }).into(),
+        }
+    }
+}
+
+impl From<Interrupted> for SessionError {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::Failed(RunError::Journal(error)) => Self::Journal(error),
+            other => Self::Internal { message: other.to_string() },
         }
     }
 }

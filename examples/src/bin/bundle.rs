@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{} is a {} at {}", hook.name, hook.role, hook.point);
     }
 
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     println!("\nwith the rules");
     session.prompt("Look around.").await?;
     println!("  remembered: {:?}", session.state().await.metadata().get("house/output"));

@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         SelfCritique { critic: rhymes, max_iterations: 1, at_limit: AtLimit::Stop, ..SelfCritique::default() };
     let model = Script::new().say("red").say("green").say("grey").say("violets are blue");
     let agent = Agent::builder(model).with(critique).build()?;
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     for prompt in ["A poem.", "Another."] {
         let run = session.prompt(prompt).await?;
         println!("  {}: {} ({})", run.status, run.text, run.stop);

@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .build()?;
 
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     for prompt in ["Remember Ada.", "Whom do you know?"] {
         println!("{prompt}");
         println!("{}", session.prompt(prompt).await?.text);

@@ -61,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .build()?;
 
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     session.prompt("By the way, password=hunter2.").await?;
     let run = session.prompt("Read the notes.").await?;
     println!("{}: {}", run.status, run.text);

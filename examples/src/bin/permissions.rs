@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .build()?;
 
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     let run = session.prompt("Tidy up and test.").await?;
     println!("{}\n\nrules in force:", run.text);
     for rule in rules.list() {

@@ -106,7 +106,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
 
     println!("{:?}", Limits::default());
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     for prompt in ["Write a poem.", "Are you done?"] {
         let run = session.prompt(prompt).await?;
         println!("= {} ({})", run.text, run.stop);

@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .build()?;
 
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     for prompt in ["Note the change.", "Is the history clean?"] {
         let run = session.prompt(prompt).await?;
         println!("{}: {}\n", run.status, run.text);

@@ -81,7 +81,7 @@ async fn for_the_model() -> Result<(), Box<dyn Error>> {
         .build()?;
 
     println!("as a tool:");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await?;
     let run = session.prompt("Keep the bill.").await?;
     println!("  {}", run.text);
     println!("  bill = {}", session.state().await.metadata().get("bill").unwrap_or_default());

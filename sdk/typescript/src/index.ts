@@ -48,7 +48,7 @@ export {
   type Role,
 } from "./points/answer.js";
 export type * from "./points/data.js";
-export type { Call, EventAt, Head, Purpose } from "./points/events.js";
+export type { AnswerEnd, Call, EventAt, Head, Purpose } from "./points/events.js";
 export { type AnyPointName, type PointOf, pointNamed } from "./points/names.js";
 export { type Declaration, type Fields, type OwnEvent, type OwnPoint, ownPoint } from "./points/own.js";
 export { type GuardPoint, POINTS, type PointName, type VerdictWord } from "./points/table.js";

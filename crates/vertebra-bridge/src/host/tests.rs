@@ -197,6 +197,24 @@ async fn neither_a_stop_nor_a_failing_guard_keeps_a_run_from_ending() {
 }
 
 #[test]
+fn a_session_is_denied_where_the_host_can_end_it() {
+    let deny = Judgement {
+        decision: Some(Decision::Deny),
+        reason: Some("closed".to_owned()),
+        goes_on: true,
+        ..Judgement::default()
+    };
+    let start = json!({ "hook_event_name": "SessionStart", "source": "startup" });
+    let denied = answer(&event("claude-code", &start), &deny);
+    assert_eq!((&*denied.stdout, denied.refuses), (r#"{"continue":false,"stopReason":"closed"}"#, true), "{denied:?}");
+    let lost = answer(&event("codex", &start), &deny);
+    assert_eq!(
+        (lost.refuses, &*lost.lost),
+        (false, &["Codex CLI does not accept a denial from a hook at SessionStart".to_owned()][..])
+    );
+}
+
+#[test]
 fn a_run_without_a_limit_is_kept_going_only_once() {
     let block = Judgement { decision: Some(Decision::Block), goes_on: true, ..Judgement::default() };
     let child = |host: &str, again: bool| {

@@ -84,7 +84,7 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
                 Past::granted(&session, &assembled.lift, &mut desk);
                 session
             }
-            None => assembled.agent.session().await,
+            None => assembled.agent.session().await?,
         };
         anyhow::Ok((desk, assembled, session))
     };
@@ -334,7 +334,11 @@ impl Chat {
 
     /// Starts a new session. The usage of the old one still counts.
     async fn clear(&mut self) {
-        let old = std::mem::replace(&mut self.session, self.agent.session().await);
+        let new = match self.agent.session().await {
+            Ok(new) => new,
+            Err(error) => return self.desk.complain(&error.to_string()),
+        };
+        let old = std::mem::replace(&mut self.session, new);
         let mode = self.rules.mode(old.id());
         self.before = self.before.with(&old.close().await);
         self.asleep = false;

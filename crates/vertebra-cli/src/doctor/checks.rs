@@ -65,7 +65,10 @@ async fn sandbox() -> Finding {
         Ok(agent) => agent,
         Err(error) => return failed(error.to_string()),
     };
-    let mut session = agent.session().await;
+    let mut session = match agent.session().await {
+        Ok(session) => session,
+        Err(error) => return failed(error.to_string()),
+    };
     if let Err(error) = session.prompt("run it").await {
         return failed(error.to_string());
     }

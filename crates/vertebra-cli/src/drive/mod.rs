@@ -17,7 +17,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
-use vertebra::{Model as _, News, Prompt, RunEvent, RunReport, RunStream, Session, SystemClock};
+use vertebra::{Model as _, News, Prompt, RunEvent, RunReport, RunStream, Session, SessionError, SystemClock};
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
@@ -54,6 +54,8 @@ const QUESTIONS: usize = 64;
 const MARK: &str = "❯ ";
 /// The exit code of an interrupted program.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// The exit code if a hook denied the session or the task, or if no one could approve a call.
+pub(crate) const DENIED: u8 = 4;
 /// The exit code of a run that waits for an answer.
 pub(crate) const WAITS: u8 = 5;
 
@@ -209,7 +211,7 @@ impl Desk {
         let is_named = match self.names_session {
             Naming::Always => true,
             // After a denial, the run has ended all the same.
-            Naming::OnFailure => !matches!(code, 0 | 4 | WAITS),
+            Naming::OnFailure => !matches!(code, 0 | DENIED | WAITS),
             Naming::Never => false,
         };
         if is_named {
@@ -467,7 +469,8 @@ pub(crate) fn cannot_begin(error: &anyhow::Error, command: &str) -> ExitCode {
         Some(no_model) => crate::complain(&anyhow::anyhow!(no_model.page(command))),
         None => crate::complain(error),
     }
-    ExitCode::from(2)
+    let is_denied = matches!(error.downcast_ref(), Some(SessionError::Denied { .. }));
+    ExitCode::from(if is_denied { DENIED } else { 2 })
 }
 
 /// Ends a session. Its hooks get their full time unless the user quits or interrupts. Waits only briefly for the telemetry

@@ -10,7 +10,7 @@ use vertebra_kit::bash::Outputs;
 use self::prompt::Fitted;
 use crate::{
     assembly::{Assembled, World, outputs_folder},
-    drive::{self, Desk, INTERRUPTED, Left, Said, WAITS},
+    drive::{self, DENIED, Desk, INTERRUPTED, Left, Said, WAITS},
     options::AgentOptions,
     view::Output,
 };
@@ -39,7 +39,8 @@ Exit codes:
   1    failed
   2    wrong usage, or the run could not start
   3    stopped by a limit or a hook
-  4    a call was denied because no one could approve it, or a hook denied the task
+  4    a call was denied because no one could approve it, or a hook denied the session
+       or the task
   5    suspended: waiting for an answer, or the provider could not be reached
   130  cancelled
 
@@ -87,11 +88,10 @@ pub(crate) enum First {
 
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let (fitted, mut desk, assembled) = match begin(&options).await {
+    let (fitted, mut desk, assembled, session) = match begin(&options).await {
         Ok(begun) => begun,
         Err(error) => return Ok(drive::cannot_begin(&error, "run \"…\"")),
     };
-    let session = assembled.agent.session().await;
     desk.follow_mode(&assembled.rules, session.id());
     let prompt = match outputs_folder(&World::of_process()) {
         Some(folder) => fitted.saved_in(&Outputs::in_folder(folder).folder_of(session.id()))?,
@@ -157,7 +157,7 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
     code
 }
 
-async fn begin(options: &Options) -> anyhow::Result<(Fitted, Desk, Assembled)> {
+async fn begin(options: &Options) -> anyhow::Result<(Fitted, Desk, Assembled, Session)> {
     let given = prompt::given(&options.task, &options.file, &options.image)?;
     let mut fitted = Fitted { prompt: Prompt::default(), left_out: Vec::new(), cut: Vec::new() };
     let (desk, assembled) = Desk::open_with(&options.agent, &options.show, |assembled| {
@@ -165,7 +165,8 @@ async fn begin(options: &Options) -> anyhow::Result<(Fitted, Desk, Assembled)> {
         fitted.left_out.clone()
     })
     .await?;
-    Ok((fitted, desk, assembled))
+    let session = assembled.agent.session().await?;
+    Ok((fitted, desk, assembled, session))
 }
 
 /// Returns the exit code. `docs/output.md` lists them.
@@ -174,7 +175,7 @@ fn code(report: &RunReport, unapproved: bool) -> u8 {
     match report.status {
         RunStatus::Failed => 1,
         RunStatus::Cancelled => INTERRUPTED,
-        RunStatus::Completed | RunStatus::Stopped if unapproved || refused => 4,
+        RunStatus::Completed | RunStatus::Stopped if unapproved || refused => DENIED,
         RunStatus::Completed => 0,
         RunStatus::Stopped => 3,
         RunStatus::Suspended => WAITS,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use vertebra::{Agent, Entry, JournalError, JournalFault, Session};
+use vertebra::{Agent, Entry, JournalError, JournalFault, Session, SessionError};
 use vertebra_journal::{SessionRow, Store, Wanted};
 use vertebra_kit::bash::Outputs;
 use vertebra_models::Provider;
@@ -107,12 +107,11 @@ pub(super) fn forget_outputs<'a>(sessions: impl IntoIterator<Item = &'a str>) {
 }
 
 /// Adds advice to an error.
-fn explained(error: JournalError) -> JournalError {
-    let JournalError { kind, message } = error;
-    match kind {
-        JournalFault::Busy => {
-            JournalError::new(kind, format!("{message}; only one process can run a session at a time"))
+fn explained(error: SessionError) -> SessionError {
+    match error {
+        SessionError::Journal(JournalError { kind: kind @ JournalFault::Busy, message }) => {
+            JournalError::new(kind, format!("{message}; only one process can run a session at a time")).into()
         }
-        _ => JournalError::new(kind, message),
+        error => error,
     }
 }

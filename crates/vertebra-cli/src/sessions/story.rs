@@ -1,10 +1,12 @@
 //! The timeline of a session: its runs, steps, calls and decisions.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vertebra::{Args, Decision, Entry, Kind, Ran, Record, RunStatus, ToolCall, ToolResult, ToolStatus, Usage, What};
+use vertebra::{
+    Args, Decision, Entry, Kind, Purpose, Ran, Record, RunStatus, ToolCall, ToolResult, ToolStatus, Usage, What,
+};
 
 /// Everything that happened in a session.
 #[derive(Debug, Default, Serialize)]
@@ -33,14 +35,20 @@ pub(super) struct RunStory {
     pub(super) waits_for: Option<String>,
     /// When its session was resumed.
     pub(super) resumed: Vec<Timestamp>,
+    /// The model calls of capabilities that are under way.
+    #[serde(skip)]
+    asides: HashSet<String>,
 }
 
 /// A step.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct StepStory {
     pub(super) step: u32,
-    /// The text of the model.
+    /// The text of the model, as it left the run.
     pub(super) said: String,
+    /// Whether hooks at `Output` decide what of the text leaves the run.
+    #[serde(skip)]
+    pub(super) undecided: bool,
     pub(super) usage: Usage,
     /// The error of the model call.
     pub(super) error: Option<String>,
@@ -138,6 +146,7 @@ impl Story {
                     stop,
                     waits_for,
                     resumed,
+                    asides: HashSet::new(),
                 });
             }
             what => {
@@ -184,12 +193,18 @@ impl RunStory {
                     None => self.step().hooks.extend(hooks),
                 }
             }
-            What::ModelAnswered { usage, response, error, .. } => {
+            What::ModelAsked { key, purpose: Purpose::Capability(_), .. } => drop(self.asides.insert(key)),
+            What::ModelAnswered { key, usage, response, undecided, error, .. } => {
+                let is_aside = self.asides.remove(&key);
                 let step = self.step();
                 step.usage += usage;
+                if is_aside {
+                    return;
+                }
                 step.error = error.map(|error| error.to_string());
                 let Some(response) = response else { return };
-                step.said = response.text;
+                step.undecided = undecided;
+                step.said = if undecided { String::new() } else { response.text };
                 for call in response.calls {
                     step.calls.push(CallStory::of(call));
                 }
@@ -225,6 +240,9 @@ impl RunStory {
             What::Suspended { message } => self.waits_for = Some(message),
             What::RunEnded { report, .. } => {
                 self.waits_for = None;
+                if let Some(step @ StepStory { undecided: true, .. }) = self.steps.last_mut() {
+                    step.said.clone_from(&report.text);
+                }
                 self.status = Some(report.status);
                 self.stop = Some(report.stop.to_string());
             }

@@ -68,9 +68,10 @@ fn hooks_can_be_listed_found_and_counted() {
         ("Noticing", 7, true, Some(HookInfo::DEFAULT_TIMEOUT))
     );
     assert!(hooks.get("nobody").is_none());
-    assert!(hooks.any_at(Calling));
+    assert!(hooks.any_at(Calling) && hooks.any_decides_at(Calling));
+    assert!(hooks.any_at(Noticing) && !hooks.any_decides_at(Noticing), "a watch decides nothing");
     hooks.remove("a").expect("`a` is there");
-    assert!(!hooks.any_at(Calling));
+    assert!(!hooks.any_at(Calling) && !hooks.any_decides_at(Calling));
 }
 
 #[tokio::test]

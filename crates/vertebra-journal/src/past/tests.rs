@@ -85,7 +85,7 @@ async fn lived(watch: bool) -> (MemoryJournal, Vec<Event>) {
         .hooks(set)
         .build()
         .expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     session.prompt("thanks").await.expect("another run");
     session.close().await;

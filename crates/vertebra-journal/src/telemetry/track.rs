@@ -129,7 +129,7 @@ impl Track {
     }
 
     fn model_answered(&mut self, with: &Instruments, line: &What, at: SystemTime) {
-        let What::ModelAnswered { key, usage, response, veiled: _, halted, error } = line else { return };
+        let What::ModelAnswered { key, usage, response, veiled: _, undecided, halted, error } = line else { return };
         let Some((model, mut span)) = self.models.remove(key) else { return };
         let class = match (response, error) {
             (_, Some(error)) => Some(words::of(&error.class())),
@@ -148,7 +148,8 @@ impl Track {
                 let finish = StringValue::from(bounded(&response.finish));
                 span.set(names::FINISH, Value::Array(Array::String(vec![finish])));
             }
-            if with.contents {
+            // The span of the run exports the text that hooks at `Output` let out.
+            if with.contents && !undecided {
                 span.set(names::OUTPUT, content::response(response));
             }
         }

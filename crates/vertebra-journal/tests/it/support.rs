@@ -92,7 +92,15 @@ pub(crate) fn run_began(session: &str, prompt: &str) -> Entry {
 pub(crate) fn answered(session: &str, usage: Usage) -> Entry {
     entry(
         session,
-        What::ModelAnswered { key: "key".to_owned(), usage, response: None, veiled: false, halted: None, error: None },
+        What::ModelAnswered {
+            key: "key".to_owned(),
+            usage,
+            response: None,
+            veiled: false,
+            undecided: false,
+            halted: None,
+            error: None,
+        },
     )
 }
 

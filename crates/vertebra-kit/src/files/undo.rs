@@ -49,7 +49,7 @@ const TIME: Duration = Duration::from_secs(30);
 /// # let folder = folder.path();
 /// let undo = Undo::default();
 /// let agent = Agent::builder(Script::new()).with(Files::new(folder)?.undo(&undo)).build()?;
-/// let mut session = agent.session().await;
+/// let mut session = agent.session().await?;
 /// session.prompt("tidy up").await?;
 /// println!("{}", undo.undo(session.id()));
 /// # Ok(())

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::{
     Agent, Answer, Attach, BeforeInference, ContinueCx, HookOptions, HookSet, Hooks, Kind, Lasting, Match,
-    MatchAttribute, Prompt, Purpose, RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind,
-    StopReason, go_on, proceed, stop,
+    MatchAttribute, Prompt, Purpose, RegisterError, RunFailed, RunReport, RunStatus, Session, SessionError,
+    ShouldContinue, StepKind, StopReason, go_on, proceed, stop,
 };
 
 use super::{Schema, SchemaError};
@@ -84,6 +84,9 @@ pub struct Extracted<T> {
 /// Why there is no value.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtractError {
+    /// The session did not open.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The run failed.
     #[error(transparent)]
     Failed(#[from] RunFailed),
@@ -114,7 +117,7 @@ impl Extract for &Agent {
         prompt: impl Into<Prompt> + Send,
         extraction: Extraction,
     ) -> Result<Extracted<T>, ExtractError> {
-        let mut session = self.session().await;
+        let mut session = self.session().await?;
         let extracted = session.extract_with(prompt, extraction).await;
         session.close().await;
         extracted

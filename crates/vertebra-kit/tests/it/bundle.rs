@@ -172,7 +172,10 @@ async fn hooks_change_state_and_messages_for_the_steps_that_follow() {
         cx.state_mut().metadata_mut().set("rules/seen", true);
         proceed()
     });
-    let mut session = built(Agent::builder(model.clone()).tool(RecordingTool::new("ls")).with(rules)).session().await;
+    let mut session = built(Agent::builder(model.clone()).tool(RecordingTool::new("ls")).with(rules))
+        .session()
+        .await
+        .expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(model.requests()[0].messages.last().map(Message::text), Some("be brief"));
     assert_eq!(session.state().await.metadata().get("rules/seen"), Some(&json!(true)));
@@ -223,7 +226,7 @@ async fn a_failing_hook_is_ignored_or_refuses_as_it_was_told_and_leaves_no_trace
         let ls = RecordingTool::new("ls");
         let model = Script::new().call("ls", "{}").say("done");
         let agent = built(Agent::builder(model.clone()).tool(ls.clone()).with(broken(open)));
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         session.prompt("go").await.expect("a run");
         assert_eq!(read_by_model(&model), [expected]);
         assert!(ls.calls().iter().all(Args::is_empty), "half a change reached the tool");
@@ -274,7 +277,7 @@ async fn a_fence_a_memory_and_a_stopwatch_in_one_bundle() {
         .say("done");
     let mut builder = Agent::builder(model.clone());
     let agent = built(builder.clock(clock).tool(bash.clone()).with(house_rules("/repo", &telemetry)));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(
         read_by_model(&model),
@@ -344,7 +347,7 @@ async fn a_bundle_is_switched_off_and_on_and_removed_as_one_while_the_session_is
     let model = (0..4).fold(Script::new(), |model, _| model.call("bash", call).say("done"));
     let telemetry = Log::default();
     let agent = built(Agent::builder(model.clone()).tool(bash.clone()).with(house_rules("/repo", &telemetry)));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let mut ran = Vec::new();
     let hooks = agent.hooks();
     session.prompt("guarded").await.expect("a run");

@@ -79,7 +79,7 @@ async fn judged(builder: &mut AgentBuilder) -> (RunReport, Judgement, Vec<String
         Ok(())
     });
     let agent = built(builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let report = session.prompt("sing").await.expect("a run");
     let judgement = judgement(&session.state().await).expect("a judgement");
     session.close().await;
@@ -125,7 +125,7 @@ async fn each_run_of_a_session_has_its_own_task_its_own_evidence_and_its_own_cou
     let mut builder = Agent::builder(model.clone());
     builder.with(critic.critique()).tool(RecordingTool::new("hum").replying("hmm"));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let first = session.prompt("sing").await.expect("a run");
     let after_first = judgement(&session.state().await).expect("a judgement");
     let second = session.prompt("shout").await.expect("a run");

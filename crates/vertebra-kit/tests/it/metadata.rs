@@ -117,7 +117,7 @@ async fn keys_of_hooks_can_be_neither_written_nor_read_nor_listed() {
         cx.state_mut().metadata_mut().set("planning/tasks", "secret");
         proceed()
     });
-    let mut session = built(&mut builder).session().await;
+    let mut session = built(&mut builder).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(
         read_by_model(&model),
@@ -239,7 +239,7 @@ async fn values_last_from_run_to_run_and_through_a_restart() {
     let model =
         Script::new().call(STORE, r#"{"key": "a", "value": 1}"#).say("one").call(READ, r#"{"key": "a"}"#).say("two");
     let agent = built(Agent::builder(model).with(MetadataTools::default()));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("a").await.expect("a run");
     session.prompt("b").await.expect("a run");
     let state = session.state().await;

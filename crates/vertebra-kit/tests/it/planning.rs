@@ -123,7 +123,7 @@ async fn the_list_is_replaced_and_kept_and_a_refused_one_changes_nothing() {
             ("todo_write", r#"{"todos": [{"content": ""}]}"#),
         ])
         .say("done");
-    let mut session = built(&mut planner(&model, TaskPlanning::default())).session().await;
+    let mut session = built(&mut planner(&model, TaskPlanning::default())).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let kept = session.state().await.metadata().get(TASKS).cloned();
     assert_eq!(kept, Some(json!([{"content": "new", "status": "completed", "activeForm": "doing"}])));
@@ -142,7 +142,7 @@ async fn policies_written_for_another_name_hold() {
 async fn a_run_without_a_list_begins_with_a_note_and_one_with_a_list_does_not() {
     let model = Script::new().call("ls", "{}").say("one").call("todo_write", ONE_TASK).say("two").say("three");
     let agent = built(&mut planner(&model, TaskPlanning::default()));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     for prompt in ["a", "b", "c"] {
         session.prompt(prompt).await.expect("a run");
     }
@@ -157,7 +157,7 @@ async fn a_list_whose_tasks_are_all_done_counts_as_none() {
     let done = r#"{"todos": [{"content": "a", "status": "completed"}]}"#;
     let model = Script::new().call("todo_write", done).say("one").say("two");
     let agent = built(&mut planner(&model, TaskPlanning::default()));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("a").await.expect("a run");
     session.prompt("b").await.expect("a run");
     assert_eq!(instructions(&model, 2), [NOTE, NOTE]);
@@ -234,7 +234,7 @@ async fn a_list_that_the_model_has_just_read_is_not_shown_again() {
 #[tokio::test]
 async fn a_restored_session_goes_on_with_its_list() {
     let model = working(Script::new().call("todo_write", ONE_TASK), 5).say("one");
-    let mut session = built(&mut planner(&model, TaskPlanning::default())).session().await;
+    let mut session = built(&mut planner(&model, TaskPlanning::default())).session().await.expect("a session");
     session.prompt("a").await.expect("a run");
     let state = session.state().await;
 
@@ -252,7 +252,7 @@ async fn two_runs_at_the_same_time_have_two_lists() {
     let (a, b) = (model("\"a\""), model("\"b\""));
     let (one, two) =
         (built(&mut planner(&a, TaskPlanning::default())), built(&mut planner(&b, TaskPlanning::default())));
-    let (mut one, mut two) = (one.session().await, two.session().await);
+    let (mut one, mut two) = (one.session().await.expect("a session"), two.session().await.expect("a session"));
     let (first, second) = tokio::join!(one.prompt("a"), two.prompt("b"));
     first.and(second).expect("both runs");
     let content = |state: AgentState| state.metadata().get(TASKS).expect("a list")[0]["content"].clone();
@@ -268,7 +268,7 @@ async fn a_child_is_reminded_of_its_own_list_once_and_one_without_the_tool_never
     let model = Script::new().call("planner", r#"{"prompt": "plan"}"#).call("plain", r#"{"prompt": "do"}"#).say("done");
     let mut builder = planner(&model, TaskPlanning::default());
     builder.tool(AgentTool::new("planner", "Plans", planner_child)).tool(AgentTool::new("plain", "Does", plain_child));
-    let mut session = built(&mut builder).session().await;
+    let mut session = built(&mut builder).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(instructions(&with, 1), [NOTE]);
     assert!(instructions(&without, 0).is_empty());

@@ -136,7 +136,7 @@ async fn what_was_found_or_used_longest_ago_leaves_the_context_first() {
 #[tokio::test]
 async fn a_search_that_finds_everything_fills_the_context_no_further_than_allowed() {
     let model = Script::new().call("tools", r#"{"action": "search", "query": "alpha", "limit": 100}"#).say("done");
-    let mut session = built(&mut with_many(&model, ToolRegistry::default())).session().await;
+    let mut session = built(&mut with_many(&model, ToolRegistry::default())).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert!(read_by_model(&model)[0].starts_with("done: 100 of 299 tools found, the best first\nalpha_000: "));
     assert_eq!(offered(&model)[1], alphas(0..20));
@@ -192,7 +192,7 @@ async fn a_question_that_cannot_be_answered_says_what_is_missing() {
 #[tokio::test]
 async fn what_was_found_is_still_there_after_a_restart() {
     let model = Script::new().call("tools", r#"{"action": "help", "tool": "post_send"}"#).say("one");
-    let mut session = built(&mut with_many(&model, ToolRegistry::default())).session().await;
+    let mut session = built(&mut with_many(&model, ToolRegistry::default())).session().await.expect("a session");
     session.prompt("a").await.expect("a run");
     let state = session.state().await;
     let model = Script::new().say("two");

@@ -138,7 +138,7 @@ async fn a_stop_that_a_hook_asked_for_is_not_overridden_to_have_an_answer() {
 async fn in_a_session_the_value_is_kept_and_the_next_run_is_free_again() {
     let model = Script::new().say("hm").say(ACME).say("hm").say(ACME).say("as you like");
     let agent = built(&mut Agent::builder(model.clone()));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     for _ in 0..2 {
         let extraction = Extraction { max_retries: 1, store_as: Some("invoice".to_owned()) };
         let extracted = session.extract_with::<Invoice>("go", extraction).await.expect("retries count for one run");
@@ -214,7 +214,7 @@ async fn children_of_such_a_run_answer_in_their_own_way() {
 /// Runs an agent with the tool, and gives back what the model read of it and what was kept.
 async fn with_tool(capability: StructuredOutput, model: &Script) -> (Vec<String>, vertebra::Metadata) {
     let agent = built(Agent::builder(model.clone()).with(capability));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     let read = |message: &Message| match message {
@@ -364,7 +364,7 @@ async fn the_knobs_of_the_tool_are_used() {
 async fn two_sessions_of_one_agent_extract_different_things_at_the_same_time() {
     let model = Script::new().say("3").say(ACME);
     let agent = built(&mut Agent::builder(model));
-    let (mut a, mut b) = (agent.session().await, agent.session().await);
+    let (mut a, mut b) = (agent.session().await.expect("a session"), agent.session().await.expect("a session"));
     let number = a.extract::<u8>("a number");
     let invoice = async { b.extract::<Invoice>("an invoice").await };
     let (number, invoice) = tokio::join!(biased; number, invoice);

@@ -90,7 +90,7 @@ async fn a_critic_reads_nothing_of_earlier_runs_when_the_prompt_was_cut() {
     let mut builder = Agent::builder(model);
     builder.tool(RecordingTool::new("hum").replying("hmm")).with(short_memory()).with(critique);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("sing").await.expect("a run");
     session.prompt("shout ".repeat(3000)).await.expect("a run");
     let evidence: Vec<_> = cases.lock().expect("no panic").iter().map(|case| case.evidence.clone()).collect();
@@ -196,7 +196,7 @@ async fn a_name_in_a_conversation_that_is_taken_up_again_never_means_another_res
         builder
     };
     let agent = built(&mut speaking(Script::new().call("speak", "{}").say("done"), "first "));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     session.close().await;

@@ -218,7 +218,7 @@ async fn an_answer_of_a_certain_schema_may_use_tools_first() {
 async fn calls_of_one_conversation_have_different_names() {
     let (model, tool) = (Script::new().say(CALL).say(CALL).say(ANSWER), bash());
     let agent = agent(&model, &tool).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     let ids: Vec<String> = state

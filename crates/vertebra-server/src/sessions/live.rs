@@ -9,7 +9,7 @@ use tokio::sync::{Mutex as Turn, Notify, oneshot};
 use tonic::Status;
 use vertebra::{CancellationToken, News, RunEvent, RunStatus, RunStream, Session, SessionReport};
 
-use super::service::failed;
+use super::service::not_open;
 use crate::{
     clients::Governance,
     lanes::Permit,
@@ -91,7 +91,7 @@ impl Live {
             if let Some(left) = session.take() {
                 left.close().await;
             }
-            *session = Some(self.governance.agent.resume(&self.id).await.map_err(failed)?);
+            *session = Some(self.governance.agent.resume(&self.id).await.map_err(not_open)?);
             self.lock().suspended = false;
         }
         let open = session.as_mut().ok_or_else(closed)?;

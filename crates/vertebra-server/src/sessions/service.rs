@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status};
-use vertebra::{JournalError, JournalFault, RegisterError};
+use vertebra::{JournalError, JournalFault, RegisterError, SessionError};
 use vertebra_journal::{SessionRow, Status as Kept, Wanted as Rows};
 
 use super::{
@@ -51,7 +51,7 @@ impl Sessions for Server {
         let wanted = Wanted { folder: given(request.folder), system_prompt: given(request.system_prompt) };
         let made = inner.agents.make(&wanted, inner.questions.clone()).await?;
         let governance = govern(inner, made, principal.name, None)?;
-        let session = governance.agent.session().await;
+        let session = governance.agent.session().await.map_err(not_open)?;
         let live = open(inner, session, governance, about, place).await?;
         Ok(Response::new(live.told()))
     }
@@ -188,7 +188,7 @@ async fn take_up(inner: &Inner, id: &str, principal: Principal) -> Result<Arc<Li
     let wanted = Wanted { folder: Some(row.working_directory.to_string()), system_prompt: None };
     let made = inner.agents.make(&wanted, inner.questions.clone()).await?;
     let governance = govern(inner, made, principal.name, Some(id))?;
-    let session = governance.agent.resume(id).await.map_err(failed)?;
+    let session = governance.agent.resume(id).await.map_err(not_open)?;
     let about = About { folder: row.working_directory.to_string(), ..About::default() };
     open(inner, session, governance, about, place).await
 }
@@ -221,6 +221,15 @@ fn of_row(row: &SessionRow) -> Session {
         status: SessionStatus::Suspended.into(),
         folder: row.working_directory.to_string(),
         ..Session::default()
+    }
+}
+
+/// Why a session did not open.
+pub(crate) fn not_open(error: SessionError) -> Status {
+    match error {
+        SessionError::Denied { .. } => Status::permission_denied(error.to_string()),
+        SessionError::Journal(error) => failed(error),
+        error => Status::internal(error.to_string()),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Hooks that live in clients, and what becomes of runs when they fail.
 
 use serde_json::{Value, json};
+use tonic::Code;
+use vertebra::testing::Script;
 use vertebra_server::proto::{
-    FireRequest, Hook, ListHooksRequest, Role, Scope, answer, client_frame, scope::Which, server_frame,
+    CreateSessionRequest, FireRequest, Hook, ListHooksRequest, ListSessionsRequest, Role, Scope, answer, client_frame,
+    scope::Which, server_frame,
 };
 
 use crate::world::{World, before_tools, commands, on_command, report, results};
@@ -52,6 +55,38 @@ async fn the_beginning_of_a_session_is_seen_by_hooks_that_were_there_before_it()
     client.answer(event.id, &json!({})).await;
     let (session, _world) = session.await.expect("it opens");
     assert_eq!((event.point, event.session_id), ("SessionStart".to_owned(), session));
+}
+
+#[tokio::test]
+async fn a_client_can_deny_a_session_and_the_caller_reads_why() {
+    let world = World::new(|| commands(&[])).await;
+    let mut client = world.client("c").await;
+    let start = Hook { point: "SessionStart".to_owned(), ..before_tools("office-hours", Role::Guard) };
+    client.register(start).await.expect("it stands");
+    let _there = client.answering(|_, _| json!({ "verdict": "deny", "reason": "come back on Monday" }));
+    let denied = world.sessions().await.create(CreateSessionRequest::default()).await.expect_err("it stays closed");
+    assert_eq!(denied.code(), Code::PermissionDenied);
+    assert_eq!(denied.message(), "the session was denied by office-hours: come back on Monday");
+    let listed = world.sessions().await.list(ListSessionsRequest::default()).await.expect("a list").into_inner();
+    assert!(listed.sessions.is_empty(), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_client_decides_what_of_an_answer_leaves_a_run() {
+    let world = World::new(|| Script::new().stream(["the code ", "is SECRET"])).await;
+    let mut client = world.client("c").await;
+    let output = Hook { point: "Output".to_owned(), ..before_tools("redact", Role::Hook) };
+    client.register(output).await.expect("it stands");
+    let _there = client.answering(|_, seen| {
+        let text = seen["text"].as_str().unwrap_or_default();
+        json!({ "modified": { "text": text.replace("SECRET", "***") } })
+    });
+    let session = world.open().await;
+    let events = world.run(&session).await;
+    assert_eq!(report(&events)["text"], "the code is ***");
+    let deltas = events.iter().filter(|event| event["event"] == "delta").map(|event| event["text"].clone());
+    assert_eq!(deltas.collect::<Vec<_>>(), ["the code is ***"]);
+    assert!(!json!(events).to_string().contains("SECRET"), "{events:?}");
 }
 
 #[tokio::test]

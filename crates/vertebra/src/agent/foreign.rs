@@ -15,10 +15,11 @@ use crate::{
     run::end,
     run::handle::{Leave, LoopState, Parts},
     run::inference::infer,
+    run::output,
     run::prompt::submit,
     run::tool_use::{close_open, use_tools},
     session::again::Memory,
-    session::ended,
+    session::{ended, never_began},
     timeline::Keeper,
     timeline::feed::Front,
 };
@@ -54,7 +55,7 @@ impl HookableAgent {
     where
         F: Future<Output = Result<String, HookError>> + Send,
     {
-        let session = self.agent.session().await;
+        let session = self.agent.session().await.map_err(never_began)?;
         let run = self.begin(&session);
         let desk = Arc::new(Mutex::new(LoopState { state: session.state().await, ..LoopState::default() }));
         let ending = Ending(Some(Open { began: run.clock().elapsed(), run: run.clone(), desk: desk.clone(), session }));
@@ -142,6 +143,7 @@ impl Open {
             usage: self.run.spent(),
             duration_ms: millis(duration),
         };
+        let report = output::decide(&self.run, &mut desk, report).await;
         let report = end::tell(&self.run, &mut desk, (Memory::default(), &mut Keeper::default()), report).await;
         self.session.adopt(desk.state.clone()).await;
         self.session.close().await;

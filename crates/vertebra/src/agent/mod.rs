@@ -11,8 +11,15 @@ use vertebra_hooks::{BoxFuture, Hooks};
 
 use crate::{
     AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Points, Prompt, RunFailed, RunReport, RunStream, Session,
-    ToolSpec, approval::ErasedApprover, conversation::compact::ErasedCompactor, run::inference::ErasedModel,
-    timeline::ErasedJournal, timeline::redaction::Veils, tool::check::Checks, tool::registry::Tools,
+    SessionError, ToolSpec,
+    approval::ErasedApprover,
+    conversation::compact::ErasedCompactor,
+    run::inference::ErasedModel,
+    session::{Opening, never_began},
+    timeline::ErasedJournal,
+    timeline::redaction::Veils,
+    tool::check::Checks,
+    tool::registry::Tools,
 };
 
 /// An agent. A clone is another handle to the same agent.
@@ -85,9 +92,9 @@ impl Agent {
         &self.core.name
     }
 
-    /// Opens a session: one conversation of many prompts.
-    pub fn session(&self) -> BoxFuture<'_, Session> {
-        Box::pin(Session::open_new(self.clone()))
+    /// Opens a session: one conversation of many prompts. A hook at [`SessionStart`](crate::SessionStart) may deny it.
+    pub fn session(&self) -> BoxFuture<'_, Result<Session, SessionError>> {
+        Session::open(self.clone(), Opening::of(self, None))
     }
 
     /// Runs one prompt in a session of its own.
@@ -100,7 +107,7 @@ impl Agent {
 
     fn run_prompt(&self, prompt: Prompt) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
         Box::pin(async move {
-            let mut session = self.session().await;
+            let mut session = self.session().await.map_err(never_began)?;
             let result = session.prompt(prompt).await;
             session.close().await;
             result

@@ -1,14 +1,13 @@
 //! Streamed pieces on their way to the front end: rewritten, held back or cut off by hooks.
 
-use std::{future::Future, pin::Pin};
+use std::{collections::VecDeque, future::Future, pin::Pin};
 
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
-    AgentState, CallInSight, Channel, InferenceDelta, ModelId, Purpose, Response, Run, Usage,
+    AgentState, AnswerEnd, CallInSight, Channel, InferenceDelta, ModelId, Purpose, Response, Run, RunError, Usage,
     points::events::{DeltaArrived, InferenceAsked},
     run::handle::{Interrupted, Leave},
-    timeline::feed::News,
 };
 
 /// How much text a hook may hold back before the stream is ended.
@@ -57,6 +56,22 @@ fn flow_of<'c>(calls: &'c mut Vec<(CallInSight, Flow)>, call: &CallInSight) -> &
         calls.len() - 1
     });
     &mut calls[at].1
+}
+
+/// The position of a piece in its answer.
+enum Last {
+    No,
+    OfChannel,
+    OfAnswer(Box<AnswerEnd>),
+}
+
+impl AnswerEnd {
+    fn of(answer: Result<&Response, &RunError>) -> Self {
+        match answer {
+            Ok(Response { finish, calls, .. }) => Self::Finished { reason: finish.clone(), calls: calls.clone() },
+            Err(error) => Self::BrokenOff { error: error.to_string() },
+        }
+    }
 }
 
 enum Ended {
@@ -140,12 +155,12 @@ impl<'a> Deltas<'a> {
 
     /// A piece of what the model says.
     pub async fn text(&mut self, piece: &str) -> Result<(), Halted> {
-        self.piece(&Source::Text, piece, false).await
+        self.piece(&Source::Text, piece, Last::No).await
     }
 
     /// A piece of what the model thinks.
     pub async fn reasoning(&mut self, piece: &str) -> Result<(), Halted> {
-        self.piece(&Source::Reasoning, piece, false).await
+        self.piece(&Source::Reasoning, piece, Last::No).await
     }
 
     /// A piece of the arguments of the `index`th call, from 0.
@@ -153,10 +168,10 @@ impl<'a> Deltas<'a> {
         if index >= MAX_CALLS {
             return Ok(());
         }
-        self.piece(&Source::Call(CallInSight { index, tool: tool.into() }), piece, false).await
+        self.piece(&Source::Call(CallInSight { index, tool: tool.into() }), piece, Last::No).await
     }
 
-    async fn piece(&mut self, source: &Source, piece: &str, last: bool) -> Result<(), Halted> {
+    async fn piece(&mut self, source: &Source, piece: &str, place: Last) -> Result<(), Halted> {
         if self.ended.is_some() {
             return Err(Halted);
         }
@@ -181,8 +196,13 @@ impl<'a> Deltas<'a> {
         }
         let at = live.run.at(InferenceDelta::NAME);
         let (model, follows) = (live.model.clone(), flow.passed.chars().next_back());
+        let last = !matches!(place, Last::No);
+        let end = match place {
+            Last::OfAnswer(end) => Some(end),
+            Last::No | Last::OfChannel => None,
+        };
         let mut event =
-            DeltaArrived { at, model, channel, call: call.cloned(), text, follows, kept: String::new(), last };
+            DeltaArrived { at, model, channel, call: call.cloned(), text, follows, kept: String::new(), last, end };
         let fired = live.run.dispatch(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = match fired {
             Ok(outcome) => outcome,
@@ -209,25 +229,34 @@ impl<'a> Deltas<'a> {
         Ok(())
     }
 
+    /// Returns whether a hook at `InferenceDelta` reads how the answer ended.
+    fn tells_end(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.run.hooks().any_at(InferenceDelta))
+    }
+
     fn end(&mut self, ended: Ended) -> Result<(), Halted> {
         self.ended = Some(ended);
         Err(Halted)
     }
 
     /// Ends the stream: what is held back is judged a last time, and what a driver returned without streaming it is one
-    /// last piece. Answers with the text as it was shown, and with who halted the stream.
-    pub(crate) async fn finish(mut self, answer: &Response) -> Result<Shown, Interrupted> {
-        let said = [
-            (Source::Reasoning, self.reasoning.streamed, &*answer.reasoning),
-            (Source::Text, self.text.streamed, &*answer.text),
-        ];
-        let calls = std::mem::take(&mut self.calls);
-        let sources = calls.iter().map(|(call, _)| (Source::Call(call.clone()), true, ""));
-        let sources: Vec<_> = said.into_iter().chain(sources).collect();
-        self.calls = calls;
-        for (source, streamed, whole) in sources {
-            let rest = if streamed { "" } else { whole };
-            if (streamed || !rest.is_empty()) && self.piece(&source, rest, true).await.is_err() {
+    /// last piece. The last piece of all says how the answer ended. Answers with the text as it was shown, and with who
+    /// halted the stream.
+    pub(crate) async fn finish(mut self, answer: Result<&Response, &RunError>) -> Result<Shown, Interrupted> {
+        let (reasoning, text) = answer.map_or(("", ""), |answer| (&*answer.reasoning, &*answer.text));
+        let said = [(Source::Reasoning, self.reasoning.streamed, reasoning), (Source::Text, self.text.streamed, text)];
+        let said = said.into_iter().filter(|(_, streamed, whole)| *streamed || !whole.is_empty());
+        let said = said.map(|(source, streamed, whole)| (source, if streamed { "" } else { whole }));
+        let calls = self.calls.iter().map(|(call, _)| (Source::Call(call.clone()), ""));
+        let mut rest: VecDeque<_> = said.chain(calls).collect();
+        let mut end = self.tells_end().then(|| Box::new(AnswerEnd::of(answer)));
+        // An answer of which nothing was said ends all the same.
+        if rest.is_empty() && end.is_some() {
+            rest.push_back((Source::Text, ""));
+        }
+        while let Some((source, piece)) = rest.pop_front() {
+            let end = if rest.is_empty() { end.take() } else { None };
+            if self.piece(&source, piece, end.map_or(Last::OfChannel, Last::OfAnswer)).await.is_err() {
                 break;
             }
         }
@@ -256,8 +285,7 @@ impl Live<'_> {
             }
             flow.passed.push_str(&text);
             if *self.purpose == Purpose::Step {
-                self.run.recorder().has_shown(&text);
-                self.run.tell(|| News::Delta { channel, text, call: call.cloned() });
+                self.run.show(channel, text, call.cloned());
             }
         }
     }

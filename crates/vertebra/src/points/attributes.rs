@@ -14,7 +14,7 @@ use crate::{
     conversation::state::message_changes,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
-        Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
+        Notified, OutputReady, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
     },
 };
@@ -132,6 +132,7 @@ located!(
     StepStarted,
     StepEnded,
     Continuing,
+    OutputReady,
     DeltaArrived,
     ToolAsked: call,
     PermissionAsked: call,
@@ -203,18 +204,24 @@ run_events! {
     Notified;
 }
 
-impl Event for DeltaArrived {
-    fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
-        of_run(&self.at, key)
-    }
+macro_rules! answer_events {
+    ($($event:ident)*) => {$(
+        impl Event for $event {
+            fn attribute(&self, key: &str) -> Option<AttributeValue<'_>> {
+                of_run(&self.at, key)
+            }
 
-    /// Says what a piece became, not what it was: records go where the stream goes, and what a hook took out of the
-    /// one must not come in through the other.
-    fn changes(&self, after: &Self) -> Vec<Change> {
-        let changes = vertebra_hooks::changes_between(self, after);
-        changes.into_iter().map(|change| Change { before: None, ..change }).collect()
-    }
+            /// Says what a text became, not what it was: records go where the text goes, and what a hook took out of the
+            /// one must not come in through the other.
+            fn changes(&self, after: &Self) -> Vec<Change> {
+                let changes = vertebra_hooks::changes_between(self, after);
+                changes.into_iter().map(|change| Change { before: None, ..change }).collect()
+            }
+        }
+    )*};
 }
+
+answer_events!(DeltaArrived OutputReady);
 
 macro_rules! call_events {
     ($($event:ty),*) => {$(

@@ -15,7 +15,7 @@ use crate::{
     tool::call::InEvent,
 };
 
-/// A session begins.
+/// A session is about to open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionStarted {
     /// Who, where, when.
@@ -180,6 +180,18 @@ pub struct Continuing {
     pub continuations: u32,
 }
 
+/// A run has its final answer, which has not left the run yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputReady {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The answer: the last text of the model. May be changed.
+    pub text: String,
+    /// Why the run ends.
+    pub stop: Stop,
+}
+
 /// What a model call is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -225,8 +237,31 @@ pub struct DeltaArrived {
     /// in no record and crosses no wire.
     #[serde(skip)]
     pub kept: String,
-    /// Whether this is the end: what is held back now is never shown.
+    /// Whether its channel ends with it: what is held back now is never shown.
     pub last: bool,
+    /// How the answer ended, in the last piece of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Box<AnswerEnd>>,
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum AnswerEnd {
+    /// It is whole.
+    Finished {
+        /// Why the model stopped, in the provider's word; empty if it does not say.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// The tools that the answer asks for, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+    },
+    /// It broke off.
+    BrokenOff {
+        /// What happened.
+        error: String,
+    },
 }
 
 /// What kind of text streams in.

@@ -8,7 +8,7 @@ use crate::{
     points::attributes::attribute,
     points::events::{
         Compacting, Continuing, DeltaArrived, ExecutionEnded, ExecutionStarted, Failed, InferenceAsked, Inferred,
-        Notified, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
+        Notified, OutputReady, PermissionAsked, PromptSubmitted, SessionEnded, SessionStarted, StepEnded, StepStarted,
         SubagentStarted, SubagentStopped, ToolAsked, ToolFailed, ToolUsed,
     },
     points::info::{AgentPoint, Changeable, ContextMode, PointInfo},
@@ -153,8 +153,8 @@ macro_rules! points {
 }
 
 points! {
-    SessionStart: SessionStarted => Noted, SessionStartCx {
-        about: "A session begins.",
+    SessionStart: SessionStarted => Refusable, SessionStartCx {
+        about: "A session is about to open: change its system prompt, or refuse it.",
         aliases: [],
         attributes: [session, agent],
         changes: Fields ["system_prompt"],
@@ -215,7 +215,8 @@ points! {
         blank: json!({ "model": no_model(), "channel": "text", "text": "", "last": false }),
         sample: json!({
             "model": model(), "channel": "call", "call": { "index": 0, "tool": "bash" }, "text": "{\"command\":",
-            "follows": "a", "last": false,
+            "follows": "a", "last": true,
+            "end": { "how": "finished", "reason": "tool_use", "calls": response()["calls"] },
         }),
     }
 
@@ -299,6 +300,16 @@ points! {
         context: later,
         blank: json!({ "kind": "final_response", "text": "", "stops": [blank_stop()], "continuations": 0 }),
         sample: json!({ "kind": "final_response", "text": "Done.", "stops": [finished()], "continuations": 0 }),
+    }
+
+    Output: OutputReady => Refusable, OutputCx {
+        about: "The run has its final answer: change it, or refuse it, before anyone receives it.",
+        aliases: [],
+        attributes: [session, agent],
+        changes: Fields ["text"],
+        context: later,
+        blank: json!({ "text": "", "stop": blank_stop() }),
+        sample: json!({ "text": "Done.", "stop": finished() }),
     }
 
     OnError: Failed => ErrorVerdict, ErrorCx {

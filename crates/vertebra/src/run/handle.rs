@@ -25,6 +25,7 @@ use crate::{
     run::decision::Pending,
     run::identity::{Identity, ParentCall},
     run::inference,
+    run::output,
     run::prompt,
     run::recorder,
     run::recorder::Recorder,
@@ -368,11 +369,13 @@ impl Run {
         };
         if !outcome.is_empty() {
             let record = outcome.record();
-            self.tell(|| News::Hooks {
-                record: record.clone(),
-                subject: subject(event),
-                call_id: event.call_id().cloned(),
-            });
+            let news =
+                || News::Hooks { record: record.clone(), subject: subject(event), call_id: event.call_id().cloned() };
+            if output::is_of_answer(P::NAME) {
+                self.send_or_hold(news)
+            } else {
+                self.tell(news)
+            }
             let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
             let left = recorder::left_by(&outcome, event, state);
             self.write(What::Dispatched { event_id, call_id, record, left }).await?;

@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Outcome, Point};
 
 use crate::{
-    AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose, RepeatVerdict,
-    Request, Response, Run, RunError, Stop, StopReason,
+    AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Output, Purpose,
+    RepeatVerdict, Request, Response, Run, RunError, Stop, StopReason,
     budget::Reservation,
     clock::millis,
     model::delta::Shown,
@@ -76,6 +76,7 @@ async fn hooked(
         // What a hook or a tool asks a model is a part of what they were asked to do.
         if original.purpose == Purpose::Step {
             run.control().may_begin()?;
+            run.drop_held();
         }
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let retries = run.retries(attempt);
@@ -104,7 +105,7 @@ async fn hooked(
             }
             InferenceVerdict::Replace { with } => {
                 let deltas = Deltas::live(run, &mut desk.state, &asked);
-                let shown = deltas.finish(&with).await?;
+                let shown = deltas.finish(Ok(&with)).await?;
                 let (response, halted) = as_shown(*with, shown);
                 (take_in(desk, response, halted), Duration::ZERO)
             }
@@ -193,24 +194,24 @@ async fn ask(
     let mut deltas = Deltas::live(run, &mut desk.state, asked);
     // Called inside the barrier: a driver may panic before it returns a future.
     let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
-    let answer = match run.control().unless_cancelled(call).await {
-        Ok(Ok(answer)) => answer.map_err(|error| RunError::from(error).into()),
-        Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }.into()),
-        Err(interrupt) => Err(interrupt),
-    };
+    let answer = run.control().unless_cancelled(call).await.map(|answer| match answer {
+        Ok(answer) => answer.map_err(RunError::from),
+        Err(_panic) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }),
+    });
     // Paid for as soon as it is known, whatever becomes of the answer.
-    let usage = answer.as_ref().map_or_else(|_| deltas.spent(), |response| response.usage);
+    let usage =
+        answer.as_ref().ok().and_then(|said| said.as_ref().ok()).map_or_else(|| deltas.spent(), |said| said.usage);
     reserved.settle(usage.total_tokens());
     run.run_budget().spend(usage);
     run.tell(|| News::Used { usage });
     let answer = match answer {
-        Err(interrupt @ (Interrupted::Cancelled | Interrupted::Suspended { .. })) => Err(interrupt),
-        answer => match (deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await, answer) {
+        Err(interrupt) => Err(interrupt),
+        Ok(answer) => match (deltas.finish(answer.as_ref()).await, answer) {
             (Err(interrupt), _) => Err(interrupt),
             (Ok(shown), Ok(response)) => Ok(as_shown(response, shown)),
             // A driver that was told to stop may well end with an error; what it was told counts.
             (Ok(shown), Err(_)) if shown.halted.is_some() => Ok(as_shown(Response::default(), shown)),
-            (Ok(_), Err(error)) => Err(error),
+            (Ok(_), Err(error)) => Err(error.into()),
         },
     };
     desk.state.spend(usage);
@@ -219,7 +220,9 @@ async fn ask(
         Err(Interrupted::Failed(error)) => (None, None, Some(error.clone())),
         Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => (None, None, None),
     };
-    run.write(What::ModelAnswered { key, usage, response, veiled: false, halted, error }).await?;
+    let is_final = asked.purpose == Purpose::Step && response.as_ref().is_some_and(|said| said.calls.is_empty());
+    let undecided = is_final && run.hooks().any_decides_at(Output);
+    run.write(What::ModelAnswered { key, usage, response, veiled: false, undecided, halted, error }).await?;
     answer.map(|(response, halted)| take_in(desk, response, halted))
 }
 

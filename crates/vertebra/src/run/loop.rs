@@ -15,6 +15,7 @@ use crate::{
         decision::Resolution,
         end,
         handle::{Interrupted, Leave, LoopState},
+        output,
         prompt::submit,
     },
     session::again::{Again, again},
@@ -41,7 +42,12 @@ pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prom
             run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
         }
     };
-    let report = run_loop.unless_abandoned(report);
+    let mut report = run_loop.unless_abandoned(report);
+    if report.status != RunStatus::Suspended {
+        run_loop.rest().await;
+        report = output::decide(&run_loop.run, &mut run_loop.desk, report).await;
+        report = run_loop.unless_abandoned(report);
+    }
     if report.status == RunStatus::Suspended { run_loop.suspend(report).await } else { run_loop.end(report).await }
 }
 
@@ -188,10 +194,15 @@ impl Loop {
         })
     }
 
-    /// `ExecutionEnd`: once, on every path.
-    pub(crate) async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+    /// Waits for children and ends the calls that are left.
+    async fn rest(&mut self) {
         self.run.control().children_ended().await;
         self.tidy("cut short: the run has ended").await;
+    }
+
+    /// `ExecutionEnd`: once, on every path.
+    pub(crate) async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+        self.rest().await;
         let memory = self.memory();
         let report = end::tell(&self.run, &mut self.desk, (memory, &mut self.keeper), report).await;
         (self.desk.state, report)

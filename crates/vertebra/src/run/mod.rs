@@ -14,6 +14,7 @@ pub(crate) mod tool_use;
 pub(crate) mod decision;
 pub(crate) mod end;
 pub(crate) mod failure;
+pub(crate) mod output;
 pub(crate) mod report;
 
 pub(crate) mod control;

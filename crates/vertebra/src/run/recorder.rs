@@ -12,6 +12,7 @@ use crate::{
     AgentState, Meter, Run, RunError, ToolResult,
     points::attributes::Located,
     run::handle::Interrupted,
+    run::output::Held,
     timeline::feed::Front,
     timeline::{Entry, Inside, Left, Place, Replayed, StateChange, Tape, What, Where},
 };
@@ -29,6 +30,8 @@ pub(crate) struct Recorder {
     redacted_calls: AtomicBool,
     /// Bytes of models' answers that were let through.
     shown: AtomicU64,
+    /// What waits for `Output`.
+    pub(crate) held: Held,
 }
 
 impl Recorder {
@@ -41,6 +44,7 @@ impl Recorder {
             checkpointed: above.map(|run| run.recorder().checkpointed.clone()).unwrap_or_default(),
             redacted_calls: AtomicBool::default(),
             shown: AtomicU64::default(),
+            held: Held::default(),
         }
     }
 

@@ -148,6 +148,7 @@ impl Loop {
             self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "finished"));
             return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
         }
+        self.run.release_held();
         if self.desk.pending.strongest().is_some() {
             return Ok(self.leave_out(calls, text));
         }

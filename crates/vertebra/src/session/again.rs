@@ -12,6 +12,7 @@ use crate::{
     points::events::ToolAsked,
     run::handle::{Interrupted, LoopState},
     run::r#loop::{Before, Loop},
+    run::output,
     timeline::feed::News,
     timeline::{Keeper, RunPast, What},
     tool::ErasedTool,
@@ -177,9 +178,10 @@ impl Loop {
     pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
         self.run.control().children_ended().await;
         if self.run.is_cancelled() && !self.run.control().is_suspended() {
-            let report = self.report(Interrupted::Cancelled.into());
+            let report = output::undecided(&self.run, self.report(Interrupted::Cancelled.into()));
             return self.end(report).await;
         }
+        report = output::undecided(&self.run, report);
         self.run.veils().report(&mut report);
         let state = self.keeper.known().clone();
         if self.run.info().depth > 0 {

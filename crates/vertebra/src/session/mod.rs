@@ -25,8 +25,8 @@ use tokio_util::{
 use vertebra_hooks::{BoxFuture, Drained, Hooks, Point, Retries, State};
 
 use crate::{
-    Agent, AgentState, Budget, Checkpoint, Interrupted, JournalError, JournalFault, Limits, Prompt, Run, RunError,
-    RunFailed, RunInfo, RunReport, RunStatus, RunStream, SessionEnd, SessionReport, SessionStart, Stop, StopReason,
+    Agent, AgentState, Budget, Checkpoint, Interrupted, Limits, Prompt, Refusable, Run, RunError, RunFailed, RunInfo,
+    RunReport, RunStatus, RunStream, SessionEnd, SessionError, SessionReport, SessionStart, Stop, StopReason,
     clock::{IdFor, millis},
     conversation::compact,
     points::events::{SessionEnded, SessionStarted},
@@ -85,29 +85,11 @@ pub(crate) struct Unfinished {
 }
 
 impl Session {
-    /// Opens a session, and answers with it even if the journal did not take its first line: then it fails again at the
-    /// first run, which says so.
-    pub(crate) async fn open_new(agent: Agent) -> Self {
-        let opening = Opening::of(&agent, None);
-        Self::open_any(agent, opening).await.0
+    pub(crate) fn open(agent: Agent, opening: Opening) -> BoxFuture<'static, Result<Self, SessionError>> {
+        Box::pin(Self::opened(agent, opening))
     }
 
-    pub(crate) fn open(agent: Agent, opening: Opening) -> BoxFuture<'static, Result<Self, JournalError>> {
-        Box::pin(async move {
-            match Self::open_any(agent, opening).await {
-                (session, Ok(())) => Ok(session),
-                (mut session, Err(error)) => {
-                    if let Some(inner) = session.inner.take() {
-                        // If this fails too, the first error is the one to report.
-                        let _ = inner.agent.core().journal.release(&inner.scope.info().session_id).await;
-                    }
-                    Err(error)
-                }
-            }
-        })
-    }
-
-    async fn open_any(agent: Agent, opening: Opening) -> (Self, Result<(), JournalError>) {
+    async fn opened(agent: Agent, opening: Opening) -> Result<Self, SessionError> {
         let Opening { session_id, first, state, latest, tape, unfinished, keep } = opening;
         let core = agent.core().clone();
         let replayed = tape.clone().filter(|tape| tape.replayed().is_some());
@@ -139,20 +121,17 @@ impl Session {
             resumed: resumed > 0,
         };
         let mut state = state.lock().await;
-        let begun = scope.write(first).await;
-        if begun.is_ok() {
-            let _ = scope.dispatch(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
-            let _ = keep_state(&scope, known, &state).await;
-        }
+        let started = start(&scope, first, &mut event, (known, &mut state)).await;
         drop(state);
+        if let Some(inner) = session.inner.take_if(|_| started.is_err()) {
+            // A separate task, so that the journal releases the session even if the caller leaves meanwhile.
+            let _ = inner.runtime.clone().spawn(inner.never_opened(resumed == 0)).await;
+        }
+        started?;
         if let Some(inner) = &mut session.inner {
             inner.system_prompt = event.system_prompt;
         }
-        let begun = begun.map_err(|error| match error {
-            RunError::Journal(error) => error,
-            other => JournalError::new(JournalFault::Failed, other.to_string()),
-        });
-        (session, begun)
+        Ok(session)
     }
 
     /// The run that was left without an end, if one was.
@@ -227,7 +206,7 @@ impl Session {
             let hooks = more.map(|more| self.inner().agent.hooks().beside(more)).transpose().map_err(|error| {
                 let info = self.inner().scope.info();
                 let message = format!("the hooks of this prompt do not fit beside those of the agent: {error}");
-                RunFailed(Box::new(nothing(info.session_id.clone(), info.run_id.clone(), message)))
+                RunFailed(Box::new(nothing(info.session_id.clone(), info.run_id.clone(), broken(message))))
             })?;
             let report = self.start(prompt, &Front::default(), reins, hooks).wait().await;
             if let Some(more) = more {
@@ -404,6 +383,16 @@ impl Drop for Session {
 }
 
 impl Inner {
+    /// Lets go of a session that did not open: it does not end for its hooks. One that is new is over; one that was
+    /// resumed stays as it was.
+    async fn never_opened(self, is_new: bool) {
+        if is_new {
+            // If this fails too, the first error is the one to report.
+            let _ = self.scope.write(What::SessionEnded).await;
+        }
+        self.leave().await;
+    }
+
     async fn leave(self) -> SessionReport {
         self.under_way.close();
         self.under_way.wait().await;
@@ -457,6 +446,22 @@ impl Inner {
     }
 }
 
+/// The first line of a session, then `SessionStart`.
+async fn start(
+    scope: &Run,
+    first: What,
+    event: &mut SessionStarted,
+    (known, state): (AgentState, &mut AgentState),
+) -> Result<(), SessionError> {
+    scope.write(first).await.map_err(Interrupted::from)?;
+    let outcome = scope.dispatch(SessionStart, event, state, Retries::Allowed, Leave::Never).await?;
+    if let Refusable::Deny { reason } = outcome.verdict() {
+        let by = outcome.decided_by().cloned().unwrap_or_default();
+        return Err(SessionError::Denied { session_id: scope.info().session_id.clone(), by, reason });
+    }
+    Ok(keep_state(scope, known, state).await.map_err(Interrupted::from)?)
+}
+
 /// Tells the journal what changed in the state outside a run.
 async fn keep_state(scope: &Run, known: AgentState, state: &AgentState) -> Result<(), RunError> {
     if known.changes(state).is_empty() {
@@ -469,18 +474,23 @@ async fn keep_state(scope: &Run, known: AgentState, state: &AgentState) -> Resul
     scope.write(What::Checkpoint(memory.checkpoint(scope, &desk, &mut Keeper::knows(known)))).await
 }
 
-/// The session itself as a scope: its events belong to no run.
-fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
-    let core = agent.core().clone();
-    let info = RunInfo {
+/// A session as its own events name it: they belong to no run.
+pub(crate) fn info(agent: &Agent, session_id: &Arc<str>) -> RunInfo {
+    let core = agent.core();
+    RunInfo {
         session_id: session_id.clone(),
         run_id: session_id.clone(),
         agent: core.name.clone(),
         depth: 0,
         working_directory: core.working_directory.clone().unwrap_or_else(|| "/".into()),
-    };
+    }
+}
+
+/// The session itself as a scope.
+fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
+    let core = agent.core().clone();
     let parts = Parts {
-        info,
+        info: info(agent, session_id),
         hooks: agent.hooks().clone(),
         budget: Budget::new(core.name.clone(), Limits::none()),
         reins: Reins::new(&core),
@@ -512,19 +522,32 @@ pub(crate) fn ended(
     session_id: impl Into<Arc<str>>,
     run_id: impl Into<Arc<str>>,
 ) -> RunReport {
-    task.unwrap_or_else(|error| nothing(session_id.into(), run_id.into(), error.to_string()))
+    task.unwrap_or_else(|error| nothing(session_id.into(), run_id.into(), broken(error.to_string())))
 }
 
 fn ended_without_run(info: &RunInfo) -> RunReport {
-    nothing(info.session_id.clone(), info.run_id.clone(), "there was nothing to run".to_owned())
+    nothing(info.session_id.clone(), info.run_id.clone(), broken("there was nothing to run".to_owned()))
 }
 
-fn nothing(session_id: Arc<str>, run_id: Arc<str>, message: String) -> RunReport {
-    let stop = Stop::hard(StopReason::Error, "runtime", message);
+fn broken(message: String) -> Stop {
+    Stop::hard(StopReason::Error, "runtime", message)
+}
+
+/// The failure of a run whose session did not open.
+pub(crate) fn never_began(error: SessionError) -> RunFailed {
+    let session_id = match &error {
+        SessionError::Denied { session_id, .. } => session_id.clone(),
+        SessionError::Journal(_) | SessionError::Internal { .. } => Arc::default(),
+    };
+    RunFailed(Box::new(nothing(session_id.clone(), session_id, error.into_stop())))
+}
+
+/// The report of a run that did not begin.
+fn nothing(session_id: Arc<str>, run_id: Arc<str>, stop: Stop) -> RunReport {
     RunReport {
         session_id,
         run_id,
-        status: stop.reason.into(),
+        status: RunStatus::Failed,
         stop,
         text: String::new(),
         steps: 0,

@@ -3,11 +3,11 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use vertebra_hooks::Point;
+use vertebra_hooks::{Kind, Point};
 
 use crate::{
     Agent, AgentState, BoxFuture, Clock, Divergence, Entry, JournalError, JournalFault, Likeness, NoJournal, Prompt,
-    SessionStart, What,
+    SessionError, SessionStart, What,
     session::{Opening, Session},
     timeline::{Replayed, Tape},
 };
@@ -40,6 +40,7 @@ impl Agent {
         if !lines.iter().any(of_use) {
             return Ok(Replay { runs: 0, lines: 0, divergence: None });
         }
+        let denial = lines.iter().find(|line| is_start(line)).filter(|line| denies(line)).cloned();
         let top: Vec<Entry> = lines.iter().filter(|line| of_top(line)).cloned().collect();
         let tape = Arc::new(Tape::to_replay(lines, Replayed::new(likeness, timestamp)));
         let mut core = (**self.core()).clone();
@@ -47,8 +48,24 @@ impl Agent {
         core.clock = Arc::new(ThatTime { tape: tape.clone(), began: timestamp });
         let agent = Self::new(core, self.hooks().clone());
         let opening = Opening { session_id, first: what, tape: Some(tape.clone()), ..Opening::of(self, None) };
-        let mut session = Session::open(agent, opening).await?;
         let found = |tape: &Tape| tape.replayed().and_then(Replayed::divergence);
+        let replay = |runs: u32| {
+            let lines = tape.replayed().map(Replayed::lines).unwrap_or_default();
+            Replay { runs, lines, divergence: found(&tape) }
+        };
+        let mut session = match Session::open(agent, opening).await {
+            Ok(session) => {
+                if let (Some(denial), Some(replayed)) = (denial, tape.replayed()) {
+                    replayed.missing(0, &denial);
+                }
+                session
+            }
+            Err(SessionError::Denied { .. }) => return Ok(replay(0)),
+            Err(SessionError::Journal(error)) => return Err(error),
+            Err(error @ SessionError::Internal { .. }) => {
+                return Err(JournalError::new(JournalFault::Failed, error.to_string()));
+            }
+        };
         let mut runs = 0;
         for line in top {
             if found(&tape).is_some() {
@@ -77,18 +94,22 @@ impl Agent {
             }
         }
         session.close().await;
-        let lines = tape.replayed().map(Replayed::lines).unwrap_or_default();
-        Ok(Replay { runs, lines, divergence: found(&tape) })
+        Ok(replay(runs))
     }
 }
 
 /// Whether a line is from after a session has begun. Its caller may leave before: then nobody knows how far that came.
 fn of_use(line: &Entry) -> bool {
-    match &line.what {
-        What::Dispatched { record, .. } => record.point == SessionStart::NAME,
-        What::RunBegan { .. } | What::Checkpoint(_) => true,
-        _ => false,
-    }
+    is_start(line) || matches!(line.what, What::RunBegan { .. } | What::Checkpoint(_))
+}
+
+/// Returns whether a line is the dispatch at `SessionStart`.
+fn is_start(line: &Entry) -> bool {
+    matches!(&line.what, What::Dispatched { record, .. } if record.point == SessionStart::NAME)
+}
+
+fn denies(line: &Entry) -> bool {
+    matches!(&line.what, What::Dispatched { record, .. } if record.verdict == Kind::Deny)
 }
 
 /// Whether a line begins a run of the session's own, or changes the session between two of them.

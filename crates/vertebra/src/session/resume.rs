@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Agent, BoxFuture, Entry, JournalError, JournalFault, What,
+    Agent, BoxFuture, Entry, JournalError, JournalFault, SessionError, What,
     clock::IdFor,
     session::{Opening, Session, Unfinished},
     timeline::{Past, Tape},
@@ -13,18 +13,19 @@ impl Agent {
     /// Resumes a session from this agent's journal. A run that was interrupted is finished by [`Session::go_on`], or
     /// before the next prompt.
     ///
-    /// Only one process may run a session at a time; if another one does, the error names it.
-    pub fn resume<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Session, JournalError>> {
+    /// Only one process may run a session at a time; if another one does, the error names it. If a hook at
+    /// [`SessionStart`](crate::SessionStart) denies it, the session stays as it was.
+    pub fn resume<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Session, SessionError>> {
         Box::pin(self.resumed(session_id))
     }
 
-    async fn resumed(&self, session_id: &str) -> Result<Session, JournalError> {
+    async fn resumed(&self, session_id: &str) -> Result<Session, SessionError> {
         let lines = self.core().journal.claim(session_id).await?;
         let mut past = match Past::of(&lines) {
             Ok(past) => past,
             Err(error) => {
                 self.core().journal.release(session_id).await?;
-                return Err(error);
+                return Err(error.into());
             }
         };
         let times = past.resumed + 1;
@@ -51,7 +52,7 @@ impl Agent {
         &self,
         lines: impl IntoIterator<Item = Entry>,
         after_steps: Option<u32>,
-    ) -> Result<Session, JournalError> {
+    ) -> Result<Session, SessionError> {
         let mut taken: Vec<Entry> = Vec::new();
         let mut reached = after_steps.is_none();
         for line in lines {
@@ -71,7 +72,8 @@ impl Agent {
             return Err(JournalError::new(
                 JournalFault::Unknown,
                 format!("it was never between step {steps} and the next"),
-            ));
+            )
+            .into());
         };
         let past = Past::of(&taken)?;
         let opening = Opening { state: past.state, keep: true, ..Opening::of(self, Some(from)) };

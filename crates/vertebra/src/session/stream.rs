@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Agent, Prompt, RunEvent, RunFailed, RunReport,
     run::control::Reins,
-    session::ended,
+    session::{ended, info, never_began},
     timeline::feed::{Feed, Front, News},
 };
 
@@ -29,7 +29,15 @@ impl RunStream {
         let reins = Reins::new(agent.core());
         let held = reins.clone();
         let task = tokio::spawn(async move {
-            let mut session = agent.session().await;
+            let mut session = match agent.session().await {
+                Ok(session) => session,
+                Err(error) => {
+                    let report = never_began(error).0;
+                    front.tell(&info(&agent, &report.session_id), || News::Ended { report: report.clone() });
+                    front.close();
+                    return *report;
+                }
+            };
             let info = session.scope().info().clone();
             let report = session.start(prompt, &front, held, None).wait().await;
             let closed = session.close().await;

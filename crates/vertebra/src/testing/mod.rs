@@ -24,6 +24,6 @@ mod tools;
 
 pub use clock::{FakeClock, SequentialIds};
 pub use fire::{Fired, fire, fire_with, scope};
-pub use samples::{at, call, prompt, request, response, step_ended, used};
+pub use samples::{at, call, output, prompt, request, response, step_ended, used};
 pub use script::Script;
 pub use tools::{FixedApprover, RecordingTool};

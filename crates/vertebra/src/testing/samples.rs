@@ -7,9 +7,9 @@ use serde_json::Value;
 use vertebra_hooks::Point;
 
 use crate::{
-    AfterInference, AfterStep, AfterToolUse, Args, At, BeforeInference, BeforeToolUse, Messages, ModelId, PromptSubmit,
-    Purpose, Request, Response, RunInfo, StepKind, ToolCall, ToolResult, Usage,
-    points::events::{InferenceAsked, Inferred, PromptSubmitted, StepEnded, ToolAsked, ToolUsed},
+    AfterInference, AfterStep, AfterToolUse, Args, At, BeforeInference, BeforeToolUse, Messages, ModelId, Output,
+    PromptSubmit, Purpose, Request, Response, RunInfo, StepKind, Stop, StopReason, ToolCall, ToolResult, Usage,
+    points::events::{InferenceAsked, Inferred, OutputReady, PromptSubmitted, StepEnded, ToolAsked, ToolUsed},
 };
 
 /// The head of an event at a point: first step of `run-1` in `session-1`, in the folder `/repo`.
@@ -68,6 +68,12 @@ pub fn response(response: impl Into<Response>) -> Inferred {
 /// A step has ended.
 pub fn step_ended(kind: StepKind, text: impl Into<String>) -> StepEnded {
     StepEnded { at: at(AfterStep), kind, text: text.into(), tools: Vec::new(), usage: Usage::default(), duration_ms: 0 }
+}
+
+/// A run that finished has its final answer.
+pub fn output(text: impl Into<String>) -> OutputReady {
+    let stop = Stop::soft(StopReason::Finished, "model", "finished");
+    OutputReady { at: at(Output), text: text.into(), stop }
 }
 
 fn sample_request(messages: Messages) -> Request {

@@ -126,6 +126,9 @@ pub enum What {
         /// Whether something in the calls of the answer is hidden here, so that they cannot be made from this line.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         veiled: bool,
+        /// Whether hooks at `Output` decide about its text. Do not show the text of such a line: show that of the report.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        undecided: bool,
         /// Who ended the stream, and why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         halted: Option<(String, String)>,

@@ -234,6 +234,7 @@ async fn a_journal_that_fails_ends_the_run_and_nothing_goes_on_unrecorded() {
         let report = run(&mut builder).await;
         assert_eq!(ending(&report), "failed (error!) by journal: the journal's disk is full: disk full");
         assert_eq!(ran.lines().len(), lines.count("intent"), "room for {room}");
-        assert_eq!(end.count("end"), 1, "room for {room}");
+        // Without room for its first line, the session does not open, and no run begins.
+        assert_eq!(end.count("end"), usize::from(room > 0), "room for {room}");
     }
 }

@@ -164,7 +164,7 @@ async fn a_cancelled_run_ends_whatever_it_waits_for() {
         let cancel = CancellationToken::new();
         let token = cancel.clone();
         let running = tokio::spawn(async move {
-            let mut session = agent.session().await;
+            let mut session = agent.session().await.expect("a session");
             let report = session.prompt_until("go", &token).await;
             session.close().await;
             report
@@ -224,7 +224,7 @@ async fn a_session_dropped_without_close_still_ends() {
     let mut builder = agent(&Script::new().say("hi"));
     let mut told = ends(&mut builder);
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("go").await);
     drop(session);
     assert_eq!(all(&mut told).await, ["tester ended completed", "session ended"]);
@@ -311,7 +311,7 @@ async fn a_call_whose_turn_comes_after_the_cancellation_neither_begins_nor_ends_
         proceed()
     });
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let _ended = session.prompt_until("go", &cancel).await;
     let told = told.lock().expect("no panic").clone();
     let [before, after] = &*told else { panic!("one pair, not {told:?}") };

@@ -22,7 +22,7 @@ async fn the_tools_of_a_cancelled_run_are_told_apart_from_those_that_never_began
     let agent = builder.build().expect("an agent");
     let cancel = CancellationToken::new();
     let token = cancel.clone();
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let (report, ()) = tokio::join!(session.prompt_until("go", &token), async {
         here.notified().await;
         cancel.cancel();

@@ -90,7 +90,7 @@ async fn a_child_can_be_built_out_of_what_its_parent_has_and_is_let_go_when_it_h
     let (ls, held) = (RecordingTool::new("ls"), Arc::new(()));
     let mut builder = agent(&model);
     let agent = builder.tool(Twin(held.clone())).tool(ls.clone()).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     assert_eq!(session.prompt("go").await.expect("a run").text, "done");
     assert_eq!(Arc::strong_count(&held), 2, "this test and the tool; the session goes on without the child");
     let requests = model.requests();
@@ -135,7 +135,7 @@ async fn a_prompt_whose_hooks_cannot_be_ordered_beside_the_agents_fails_and_says
     let mut more = HookSet::new();
     between(&mut more);
     let more = Hooks::new(more).expect("possible alone");
-    let mut session = builder.build().expect("an agent").session().await;
+    let mut session = builder.build().expect("an agent").session().await.expect("a session");
     let failed = session.prompt_with("go", &more).await.expect_err("no order");
     let why = format!("the hooks of this prompt do not fit beside those of the agent: {CIRCLE}");
     assert_eq!((failed.0.stop.message, model.requests().len()), (why, 0));

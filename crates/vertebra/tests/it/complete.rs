@@ -37,7 +37,7 @@ async fn full_life() -> (Everything, vertebra::SessionReport) {
         .on(BeforeToolUse.tool("bad"), async |_| ask("sure?"));
     let seen = watch_all(&mut builder);
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let report = report(session.prompt("go").await);
     assert_eq!(report.text, "all done");
     (seen, session.close().await)

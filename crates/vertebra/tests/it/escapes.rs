@@ -19,7 +19,7 @@ async fn under_guard(args: &str) -> (usize, String) {
     builder.tool(tool.clone());
     builder.guard(BeforeToolUse.command(r"^rm\b").named("no-rm"), async |_| deny("deletions are for humans"));
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     let read = state.messages().iter().find_map(|message| match message {

@@ -44,6 +44,7 @@ async fn a_foreign_loop_passes_the_points_of_prompt_model_tools_and_end() {
             "PromptSubmit",
             "ExecutionStart",
             "BeforeInference",
+            "InferenceDelta",
             "AfterInference",
             "BeforeToolUse ls",
             "AfterToolUse ls",
@@ -52,6 +53,7 @@ async fn a_foreign_loop_passes_the_points_of_prompt_model_tools_and_end() {
             "BeforeInference",
             "InferenceDelta",
             "AfterInference",
+            "Output",
             "ExecutionEnd",
             "SessionEnd",
         ]
@@ -181,7 +183,7 @@ async fn a_call_that_a_foreign_loop_drops_still_ends_for_its_hooks() {
     assert_eq!(report(result).text, "bored");
     assert_eq!(
         seen.lines()[3..],
-        ["BeforeToolUse hang", "AfterToolUse hang", "ExecutionEnd", "SessionEnd"],
+        ["BeforeToolUse hang", "AfterToolUse hang", "Output", "ExecutionEnd", "SessionEnd"],
         "{:?}",
         seen.lines()
     );

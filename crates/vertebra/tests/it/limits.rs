@@ -143,7 +143,7 @@ async fn each_run_of_a_session_has_its_own_budget() {
     let mut builder = agent(&model);
     builder.tool(RecordingTool::new("ls")).max_steps(2);
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     assert_eq!(report(session.prompt("a").await).text, "one");
     assert_eq!(report(session.prompt("b").await).text, "two");
 }

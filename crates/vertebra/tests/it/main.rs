@@ -26,6 +26,8 @@ mod cancellation;
 mod cancelled_state;
 mod hookable;
 mod journal;
+mod opening;
+mod output;
 mod sessions;
 mod streaming;
 

@@ -277,7 +277,7 @@ async fn what_a_tool_has_found_so_far_is_read_when_it_is_cut_short() {
         std::future::pending::<Result<String, ToolError>>().await
     }));
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let stop = CancellationToken::new();
     let stopping = async {
         began.notified().await;
@@ -314,7 +314,7 @@ async fn a_call_behind_one_that_runs_is_not_begun_in_the_journal() {
         Ok(format!("{began} began, {ended} ended"))
     }));
     let agent = builder.journal(journal).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("go").await);
     let results = results_in(session.state().await.messages());
     assert_eq!(results, ["done: 1 began, 0 ended", "done: 2 began, 1 ended"]);

@@ -180,7 +180,7 @@ async fn state_changes_of_parallel_calls_are_ordered_and_none_is_lost() {
         proceed()
     });
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("go").await);
     let state = session.state().await;
     assert_eq!(state.metadata().get("seen"), Some(&"123".into()));

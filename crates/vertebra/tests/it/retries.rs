@@ -130,7 +130,7 @@ async fn a_wait_can_be_cancelled_and_the_call_still_ends_for_its_hooks() {
         retry(secs(1_000_000))
     });
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let report = report(session.prompt_until("go", &cancel).await);
     session.close().await;
     assert_eq!(ending(&report), "cancelled (cancelled!) by caller: the run was cancelled");

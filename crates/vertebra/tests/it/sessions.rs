@@ -26,7 +26,7 @@ async fn many_prompts_are_one_conversation_and_the_totals_are_told() {
     let mut builder = agent_on(&model, &clock);
     let seen = watch_all(builder.tool(RecordingTool::new("ls")));
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     assert_eq!(session.id(), "session-1");
     let (one, two) = (report(session.prompt("a").await), report(session.prompt("b").await));
     assert_eq!((&*one.run_id, one.steps, one.tool_calls, one.usage.total_tokens()), ("run-1", 2, 1, 33));
@@ -67,7 +67,7 @@ async fn metadata_lasts_from_run_to_run_and_notes_as_long_as_they_say() {
         proceed()
     });
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("a").await);
     report(session.prompt("b").await);
     log.check(&[
@@ -118,7 +118,7 @@ async fn what_detached_watches_missed_is_counted() {
     builder.limits(vertebra::Limits::none()).drain_time(secs(2));
     builder.watch(InferenceDelta.detached().no_timeout(), async |_| pending::<()>().await);
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("go").await);
     let watches = session.close().await.watches;
     // One is being looked at, 1024 wait, and the rest of 1101 found no room.
@@ -150,7 +150,7 @@ async fn hooks_added_and_removed_between_prompts_hold_from_the_next_one() {
     let model = Script::new().call("ls", "{}").say("1").call("ls", "{}").say("2").call("ls", "{}").say("3");
     let mut builder = agent(&model);
     let agent = builder.tool(RecordingTool::new("ls")).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt("a").await);
     let mut set = HookSet::new();
     set.guard(BeforeToolUse.named("door"), async |_| deny("closed"));
@@ -207,7 +207,7 @@ async fn hooks_may_stand_beside_the_agents_own_for_one_run_alone() {
         proceed()
     });
     let more = Hooks::new(more).expect("hooks");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     report(session.prompt_with("a", &more).await);
     log.add("-");
     report(session.prompt("b").await);
@@ -236,7 +236,7 @@ async fn a_state_that_was_written_and_read_again_has_lost_nothing_and_goes_on() 
         proceed()
     });
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("a").await.expect("a run");
     let state = session.state().await;
     let written = serde_json::to_string(&state).expect("a state can be written");
@@ -268,7 +268,7 @@ async fn a_session_streams_and_a_cancelled_run_leaves_it_open() {
     let mut builder = agent(&model);
     builder.tool(tool("wait", "waits", async |_: Value, _| pending::<Result<String, _>>().await));
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     let mut stream = session.stream("a");
     let mut said = String::new();
     while let Some(event) = stream.next().await {
@@ -366,7 +366,7 @@ async fn a_person_can_have_the_conversation_made_shorter() {
     let mut builder = agent(&model);
     let seen = watch_all(builder.compactor(KeepLast { over: 1000 }));
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     for prompt in ["a", "b"] {
         session.prompt(prompt).await.expect("a run");
     }

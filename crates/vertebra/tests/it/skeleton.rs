@@ -32,6 +32,7 @@ async fn a_plain_run_passes_its_points_in_order() {
         ExecutionStart
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         BeforeToolUse ls
         AfterToolUse ls
@@ -43,6 +44,7 @@ async fn a_plain_run_passes_its_points_in_order() {
         AfterInference
         AfterStep
         ShouldContinue
+        Output
         ExecutionEnd
         SessionEnd
         ",
@@ -71,6 +73,7 @@ async fn a_streaming_run_passes_each_piece() {
         AfterInference
         AfterStep
         ShouldContinue
+        Output
         ExecutionEnd
         SessionEnd
         ",
@@ -101,6 +104,7 @@ async fn a_failure_passes_on_error_and_the_end_is_told() {
         ExecutionStart
         BeforeStep
         BeforeInference
+        InferenceDelta
         OnError
         ExecutionEnd
         SessionEnd
@@ -122,6 +126,7 @@ async fn a_compaction_passes_before_and_after() {
         ExecutionStart
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         BeforeToolUse ls
         AfterToolUse ls
@@ -135,6 +140,7 @@ async fn a_compaction_passes_before_and_after() {
         AfterInference
         AfterStep
         ShouldContinue
+        Output
         ExecutionEnd
         SessionEnd
         ",
@@ -160,6 +166,7 @@ async fn a_child_passes_the_parents_points() {
         ExecutionStart
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         BeforeToolUse helper
         SubagentStart
@@ -167,6 +174,7 @@ async fn a_child_passes_the_parents_points() {
           ExecutionStart
           BeforeStep
           BeforeInference
+          InferenceDelta
           AfterInference
           BeforeToolUse ls
           AfterToolUse ls
@@ -178,6 +186,7 @@ async fn a_child_passes_the_parents_points() {
           AfterInference
           AfterStep
           ShouldContinue
+          Output
           ExecutionEnd
         SubagentStop
         AfterToolUse helper
@@ -189,6 +198,7 @@ async fn a_child_passes_the_parents_points() {
         AfterInference
         AfterStep
         ShouldContinue
+        Output
         ExecutionEnd
         SessionEnd
         ",
@@ -210,6 +220,7 @@ async fn a_question_and_a_failing_tool_pass_their_points() {
         ExecutionStart
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         BeforeToolUse bad
         PermissionRequest bad
@@ -224,6 +235,7 @@ async fn a_question_and_a_failing_tool_pass_their_points() {
         AfterInference
         AfterStep
         ShouldContinue
+        Output
         ExecutionEnd
         SessionEnd
         ",

@@ -3,8 +3,8 @@
 use std::future::pending;
 
 use vertebra::{
-    AgentBuilder, CallInSight, Channel, DeltaReader, Deltas, Halted, MemoryJournal, ModelError, ModelId, News, Request,
-    Response, RunEvent, RunReport,
+    AgentBuilder, AnswerEnd, CallInSight, Channel, DeltaReader, Deltas, Halted, MemoryJournal, ModelError, ModelId,
+    News, Request, Response, RunEvent, RunReport,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -12,13 +12,13 @@ use vertebra::{
 use super::support::*;
 
 /// Everything that leaves a run: the pieces shown, the whole stream as text, and the report.
-struct Out {
-    shown: String,
-    everything: String,
-    report: RunReport,
+pub(crate) struct Out {
+    pub(crate) shown: String,
+    pub(crate) everything: String,
+    pub(crate) report: RunReport,
 }
 
-async fn stream(model: &Script, hooks: impl FnOnce(&mut AgentBuilder)) -> Out {
+pub(crate) async fn stream(model: &Script, hooks: impl FnOnce(&mut AgentBuilder)) -> Out {
     let journal = MemoryJournal::default();
     let mut builder = agent(model);
     builder.journal(journal.clone());
@@ -174,6 +174,76 @@ async fn thoughts_can_be_withheld_too() {
     .await;
     assert_eq!(out.report.text, "ok");
     assert!(!out.everything.contains("SECRET"), "{}", out.everything);
+}
+
+/// Logs how answers ended.
+fn endings(builder: &mut AgentBuilder) -> Log {
+    let log = Log::default();
+    let told = log.clone();
+    builder.watch(InferenceDelta, async move |cx| {
+        assert!(cx.end.is_none() || cx.last, "only a last piece says how the answer ended");
+        match cx.end.as_deref() {
+            None => told.add(format!("{:?}", cx.text)),
+            Some(AnswerEnd::Finished { reason, calls }) => {
+                let calls: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
+                told.add(format!("{:?} finished {reason:?} {calls:?}", cx.text));
+            }
+            Some(AnswerEnd::BrokenOff { error }) => told.add(format!("{:?} broke off: {error}", cx.text)),
+        }
+        Ok(())
+    });
+    log
+}
+
+#[tokio::test]
+async fn the_last_piece_of_an_answer_says_how_it_ended_streamed_or_not() {
+    let stop = |text: &str| Response { finish: "stop".to_owned(), ..Response::text(text) };
+    let calls = || ("ls", r#"{"a": 1}"#);
+    let cases = [
+        ("streamed", Script::new().stream(["a", "b"]), vec![r#""a""#, r#""b""#, r#""" finished "" []"#]),
+        ("whole", Script::new().turn(stop("ab")), vec![r#""ab" finished "stop" []"#]),
+        (
+            "calls alone",
+            Script::new().calls([calls()]).say("x"),
+            vec![r#""" finished "" ["ls"]"#, r#""x" finished "" []"#],
+        ),
+        (
+            "written calls",
+            Script::new().calls([calls()]).written_in(4).say("x"),
+            vec![r#""{\"a\"""#, r#"":1}""#, r#""" finished "" ["ls"]"#, r#""x" finished "" []"#],
+        ),
+        ("nothing", Script::new().turn(stop("")), vec![r#""" finished "stop" []"#]),
+        ("an error", Script::new().fail(rejected()), vec![r#""" broke off: the model rejected the request: too rude"#]),
+    ];
+    for (case, model, expected) in cases {
+        let mut builder = agent(&model);
+        let log = endings(builder.tool(RecordingTool::new("ls")));
+        run(&mut builder).await;
+        assert_eq!(log.lines(), expected, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_says_so_behind_its_pieces() {
+    let mut builder =
+        agent(&Script::new().stream(["half of"]).breaking_off(ModelError::Broken { message: "gone".to_owned() }));
+    let log = endings(builder.error_policy(vertebra::ErrorPolicy::stop()));
+    run(&mut builder).await;
+    log.check(&[r#""half of""#, r#""" broke off: the answer broke off: gone"#]);
+}
+
+#[tokio::test]
+async fn a_hook_can_halt_an_answer_for_the_calls_at_its_end() {
+    let ls = RecordingTool::new("ls");
+    let out = stream(&Script::new().call("ls", "{}"), |b| {
+        b.tool(ls.clone()).guard(InferenceDelta.named("dam"), async |cx| match cx.end.as_deref() {
+            Some(AnswerEnd::Finished { calls, .. }) if !calls.is_empty() => halt("no tools today"),
+            _ => proceed(),
+        });
+    })
+    .await;
+    assert_eq!(ending(&out.report), "stopped (requested) by dam: no tools today");
+    assert_eq!(ls.calls().len(), 0);
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ macro_rules! at_every_point {
     ($point:ident => $do:expr) => {
         at_every_point! { @ $point $do;
             SessionStart PromptSubmit ExecutionStart BeforeStep BeforeInference InferenceDelta AfterInference BeforeToolUse
-            PermissionRequest AfterToolUse ToolUseFailed AfterStep ShouldContinue OnError ExecutionEnd SessionEnd
+            PermissionRequest AfterToolUse ToolUseFailed AfterStep ShouldContinue Output OnError ExecutionEnd SessionEnd
             SubagentStart SubagentStop BeforeCompact AfterCompact Notification
         }
     };
@@ -234,7 +234,7 @@ pub(crate) async fn story_on(model: &Script, clock: &FakeClock, hooks: impl FnOn
     builder.tool(RecordingTool::new("bad").failing("no luck"));
     hooks(&mut builder);
     let agent = builder.build().expect("an agent that fits together");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let report = report(session.prompt("go").await);
     let mut story = conversation(session.state().await.messages());
     session.close().await;

@@ -14,7 +14,7 @@ use crate::support::{Log, agent};
 async fn a_token_that_cancels_runs_outlives_them() {
     let model = Script::new().say("one").say("two");
     let built = agent(&model).build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     let token = CancellationToken::new();
     for expected in ["one", "two"] {
         let report = session.prompt_until("go", &token).await.expect("a run");
@@ -39,7 +39,7 @@ async fn a_model_call_that_a_hook_gives_up_leaves_the_conversation_alone() {
         proceed()
     });
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(session.state().await.messages().len(), 2);
 }
@@ -66,7 +66,7 @@ async fn what_hooks_say_between_calls_does_not_part_calls_from_their_results() {
         proceed()
     });
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     let roles: Vec<&str> = state
@@ -147,7 +147,7 @@ async fn an_answer_with_too_many_calls_or_too_long_arguments_is_cut_down() {
     let model = Script::new().calls(many).call("ls", &long).say("done");
     let tool = RecordingTool::new("ls");
     let built = agent(&model).tool(tool.clone()).build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(tool.calls().len(), 128);
     let state = session.state().await;
@@ -181,7 +181,7 @@ async fn what_hooks_add_to_a_conversation_is_limited_and_so_is_a_prompt() {
         proceed()
     });
     let built = builder.build().expect("an agent");
-    let mut session = built.session().await;
+    let mut session = built.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     assert_eq!(

@@ -26,6 +26,10 @@ class Registers(abc.ABC):
 
     @overload
     def guard(
+        self, point: Literal["SessionStart"], /, **options: Unpack[options.GuardOptions]
+    ) -> Decorates[events.SessionStartEvent, verdicts.Refusable | None]: ...
+    @overload
+    def guard(
         self,
         point: Literal["PromptSubmit", "UserPromptSubmit", "InputSubmitted"],
         /,
@@ -77,6 +81,10 @@ class Registers(abc.ABC):
     ) -> Decorates[events.ShouldContinueEvent, verdicts.ContinueVerdict | None]: ...
     @overload
     def guard(
+        self, point: Literal["Output"], /, **options: Unpack[options.GuardOptions]
+    ) -> Decorates[events.OutputEvent, verdicts.Refusable | None]: ...
+    @overload
+    def guard(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.GuardOptions]
     ) -> Decorates[events.OnErrorEvent, verdicts.ErrorVerdict | None]: ...
     @overload
@@ -96,7 +104,7 @@ class Registers(abc.ABC):
     @overload
     def on(
         self, point: Literal["SessionStart"], /, **options: Unpack[options.HookOptions]
-    ) -> Decorates[events.SessionStartEvent, verdicts.Noted | Edited[verdicts.Noted] | None]: ...
+    ) -> Decorates[events.SessionStartEvent, verdicts.Refusable | Edited[verdicts.Refusable] | None]: ...
     @overload
     def on(
         self,
@@ -152,6 +160,10 @@ class Registers(abc.ABC):
     def on(
         self, point: Literal["ShouldContinue", "Stop"], /, **options: Unpack[options.StepHookOptions]
     ) -> Decorates[events.ShouldContinueEvent, verdicts.ContinueVerdict | Told[verdicts.ContinueVerdict] | None]: ...
+    @overload
+    def on(
+        self, point: Literal["Output"], /, **options: Unpack[options.HookOptions]
+    ) -> Decorates[events.OutputEvent, verdicts.Refusable | Edited[verdicts.Refusable] | None]: ...
     @overload
     def on(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.HookOptions]
@@ -245,6 +257,10 @@ class Registers(abc.ABC):
     def watch(
         self, point: Literal["ShouldContinue", "Stop"], /, **options: Unpack[options.StepWatchOptions]
     ) -> Decorates[events.ShouldContinueEvent, None]: ...
+    @overload
+    def watch(
+        self, point: Literal["Output"], /, **options: Unpack[options.WatchOptions]
+    ) -> Decorates[events.OutputEvent, None]: ...
     @overload
     def watch(
         self, point: Literal["OnError", "AgentFailed"], /, **options: Unpack[options.WatchOptions]

@@ -5,7 +5,7 @@ from .point import ARGS, Point
 POINTS: dict[str, Point] = {
     point.name: point
     for point in (
-        Point("SessionStart", opens=("system_prompt",), guards=False, attributes=("session", "agent")),
+        Point("SessionStart", ("deny",), opens=("system_prompt",), attributes=("session", "agent")),
         Point(
             "PromptSubmit",
             ("deny",),
@@ -57,6 +57,7 @@ POINTS: dict[str, Point] = {
         ),
         Point("AfterStep", ("stop", "go_on"), attributes=("session", "agent", "step"), aliases=("StepEnd",)),
         Point("ShouldContinue", ("stop", "go_on"), attributes=("session", "agent", "step"), aliases=("Stop",)),
+        Point("Output", ("deny",), opens=("text",), attributes=("session", "agent")),
         Point("OnError", ("recover", "stop"), attributes=("session", "agent"), aliases=("AgentFailed",)),
         Point("ExecutionEnd", guards=False, attributes=("session", "agent")),
         Point("SessionEnd", guards=False, attributes=("session", "agent")),

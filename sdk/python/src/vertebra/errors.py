@@ -33,7 +33,7 @@ class ConnectionLost(VertebraError):  # noqa: N818 - it is what happened
 
 
 class AccessError(VertebraError):
-    """The server does not know the caller, or the caller may not do this."""
+    """The server does not know the caller, the caller may not do this, or a hook denied the session."""
 
 
 class NotFoundError(VertebraError):

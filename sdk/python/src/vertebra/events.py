@@ -163,7 +163,7 @@ class _Call(_At):
 
 
 class SessionStartEvent(_At):
-    """A session begins."""
+    """A session is about to open."""
 
     system_prompt: str
     model: ModelId
@@ -203,6 +203,15 @@ class _CallInSight(TypedDict):
     tool: str
 
 
+class AnswerEnd(TypedDict):
+    """How an answer ended. Which fields are there depends on how."""
+
+    how: Literal["finished", "broken_off"]
+    reason: NotRequired[str]
+    calls: NotRequired[list[ToolCall]]
+    error: NotRequired[str]
+
+
 class InferenceDeltaEvent(_At):
     """A piece of an answer has come in."""
 
@@ -212,6 +221,7 @@ class InferenceDeltaEvent(_At):
     last: bool
     call: NotRequired[_CallInSight]
     follows: NotRequired[str]
+    end: NotRequired[AnswerEnd]
 
 
 class AfterInferenceEvent(_At):
@@ -267,6 +277,13 @@ class ShouldContinueEvent(_At):
     text: str
     stops: list[Stop]
     continuations: int
+
+
+class OutputEvent(_At):
+    """The run has its final answer, and nobody has received it."""
+
+    text: str
+    stop: Stop
 
 
 # `class` is a keyword, so this one is written in the other form.

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 from vertebra import (
+    AccessError,
     AfterInferenceEvent,
     AfterToolUseEvent,
+    AnswerEnd,
     BeforeInferenceEvent,
     BeforeToolUseEvent,
     Client,
     InferenceDeltaEvent,
     Matcher,
+    OutputEvent,
     PointError,
     PromptSubmitEvent,
     RegistrationError,
@@ -163,6 +166,64 @@ async def test_a_result_is_rewritten_and_a_failure_made_good(serve: Serve):
     assert "***" in shown["output"]
     assert "secret" not in shown["output"]
     assert (made_good["success"], made_good["output"]) == (True, "(empty)")
+
+
+async def test_a_session_is_denied_and_the_caller_reads_why(serve: Serve):
+    served = serve(say("not reached"))
+    async with serve.client(served) as client:
+
+        @client.guard("SessionStart", name="office-hours")
+        async def closed(event: SessionStartEvent):
+            return deny("come back on Monday")
+
+        with pytest.raises(AccessError, match="the session was denied by office-hours: come back on Monday"):
+            await client.sessions.create()
+        assert await client.sessions.list() == []
+
+
+async def test_what_leaves_a_run_is_denied_or_changed_in_the_stream_too(serve: Serve):
+    served = serve({"stream": ["the code ", "is SECRET"]}, {"stream": ["my ", "PASSWORD"]})
+    async with serve.client(served) as client:
+
+        @client.on("Output")
+        async def redacted(event: OutputEvent):
+            return set_(text=event["text"].replace("SECRET", "***"))
+
+        @client.guard("Output", name="no-passwords")
+        async def no_passwords(event: OutputEvent):
+            return deny("it names a password") if "PASSWORD" in event["text"] else None
+
+        session = await client.sessions.create()
+        run = session.prompt("go")
+        assert [news["text"] async for news in run if news["event"] == "delta"] == ["the code is ***"]
+        assert await run.text() == "the code is ***"
+        run = session.prompt("go")
+        assert [news["text"] async for news in run if news["event"] == "delta"] == []
+        report = await run.result()
+        assert (report["status"], report["text"]) == ("stopped", "")
+        assert report["stop"]["message"] == "the output was denied: it names a password"
+        assert report["stop"]["source"] == "no-passwords"
+
+
+async def test_the_last_piece_says_how_the_answer_ended(serve: Serve):
+    served = serve({"stream": ["one ", "two"]}, bash("echo"), say("not reached"), options=BYPASS)
+    ends: list[AnswerEnd] = []
+    async with serve.client(served) as client:
+
+        @client.on("InferenceDelta", name="no-tools")
+        async def no_tools(event: InferenceDeltaEvent):
+            end = event.get("end")
+            if end is None:
+                return None
+            ends.append(end)
+            return halt("no tools today") if end.get("calls") else None
+
+        session = await client.sessions.create()
+        assert await session.prompt("go").text() == "one two"
+        report = await session.prompt("go").result()
+        assert report["stop"]["message"] == "no tools today"
+    assert [end["how"] for end in ends] == ["finished", "finished"]
+    assert [call["tool"] for call in ends[1].get("calls", [])] == ["bash"]
 
 
 async def test_prompts_requests_answers_and_streams_are_changed(serve: Serve):

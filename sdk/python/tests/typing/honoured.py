@@ -26,6 +26,7 @@ from vertebra import (
     InferenceDeltaEvent,
     Matcher,
     OnErrorEvent,
+    OutputEvent,
     PostToolUsePayload,
     PreToolUsePayload,
     PromptSubmitEvent,
@@ -114,6 +115,14 @@ async def hooks(client: Client) -> None:
     @client.on("SessionStart", match=Matcher(agent="main") & ~Matcher(session="x"))
     def begins(event: SessionStartEvent):
         return set_(system_prompt=event["system_prompt"] + "\nBe brief.")
+
+    @client.guard("SessionStart")
+    async def opens(event: SessionStartEvent) -> Deny | None:
+        return deny("closed") if event["resumed"] else None
+
+    @client.on("Output")
+    async def leaves(event: OutputEvent):
+        return deny("a secret") if event["stop"]["hard"] else set_(text=event["text"].strip())
 
     @client.guard("UserPromptSubmit")
     async def prompt(event: PromptSubmitEvent) -> Deny | None:

@@ -13,7 +13,7 @@ from vertebra import (
     HookEngine,
     HookEventType,
     PromptSubmitEvent,
-    SessionStartEvent,
+    SessionEndEvent,
     ShouldContinueEvent,
     allow,
     deny,
@@ -29,8 +29,8 @@ from vertebra import (
 
 
 def hooks(client: Client) -> None:
-    @client.guard("SessionStart")  # refused: reportCallIssue
-    async def no_guard_here(event: SessionStartEvent) -> None: ...
+    @client.guard("SessionEnd")  # refused: reportCallIssue
+    async def no_guard_here(event: SessionEndEvent) -> None: ...
 
     @client.guard("BeforeToolUze")  # refused: reportCallIssue
     async def no_such_point(event: BeforeToolUseEvent) -> None: ...

@@ -50,6 +50,9 @@ DONE = {"status": "done", "success": True, "output": "cached", "duration_ms": 0}
         ("BeforeToolUse", modify({"command": "ls"}), {"modified": {"command": "ls"}}),
         ("BeforeToolUse", allow().patch({"a": None}), {"verdict": "allow", "patch": {"a": None}}),
         ("SessionStart", set_(system_prompt="be kind"), {"set": {"system_prompt": "be kind"}}),
+        ("SessionStart", deny("closed"), {"verdict": "deny", "reason": "closed"}),
+        ("Output", deny("secret"), {"verdict": "deny", "reason": "secret"}),
+        ("Output", set_(text="***"), {"set": {"text": "***"}}),
         ("AfterStep", add_context("a", "b"), {"context": ["a", "b"]}),
         (
             "AfterToolUse",
@@ -71,7 +74,7 @@ def test_an_answer_has_one_form_on_the_wire(point, answer, wire):
 @pytest.mark.parametrize(
     ("point", "role", "answer", "says"),
     [
-        ("SessionStart", "hook", deny("no"), "SessionStart cannot honour `deny`"),
+        ("SessionEnd", "hook", deny("no"), "SessionEnd cannot honour `deny`"),
         ("AfterToolUse", "hook", deny("no"), "what it takes is `proceed(…)`, `skip(…)`, `retry(…)`, `stop(…)`"),
         ("BeforeToolUse", "guard", modify({}), "a guard decides and changes nothing"),
         ("BeforeToolUse", "guard", add_context("x"), "a guard decides and changes nothing"),

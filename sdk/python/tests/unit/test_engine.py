@@ -208,7 +208,7 @@ async def test_nobody_waits_for_a_hook_with_async_execution_and_its_answer_does_
 @pytest.mark.parametrize(
     ("kind", "payload", "answer", "says"),
     [
-        ("SessionStart", {"session_id": "s"}, {"action": "Block", "reason": "no"}, "SessionStart cannot be blocked"),
+        ("SessionEnd", {"session_id": "s"}, {"action": "Block", "reason": "no"}, "SessionEnd cannot be blocked"),
         ("SessionEnd", {"session_id": "s"}, {"action": "Retry", "retry_delay_ms": 1}, "SessionEnd cannot be retried"),
         ("SessionEnd", {"session_id": "s"}, {"action": "Continue", "modified": {}}, "nothing can be"),
         (

@@ -88,6 +88,7 @@ def test_a_payload_has_the_names_that_policies_know():
         ("GenerateEnd", ANSWERED, HookResponse.block("no"), {"verdict": "stop", "reason": "no"}),
         ("GenerateStart", ASKED, HookResponse.retry(5000), {"verdict": "retry", "after_ms": 5000}),
         ("SessionStart", AT, HookResponse.skip(), {"verdict": "skip"}),
+        ("SessionStart", AT, HookResponse.block("no"), {"verdict": "deny", "reason": "no"}),
         (
             "PreToolUse",
             BASH,

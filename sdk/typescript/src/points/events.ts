@@ -13,6 +13,7 @@ import type {
   RunStatus,
   StepKind,
   Stopped,
+  ToolCall,
   ToolResult,
   Usage,
 } from "./data.js";
@@ -52,6 +53,17 @@ export interface Call {
 /** What a model call is for: a step of the loop, or something that a capability needs. */
 export type Purpose = "step" | { readonly capability: string };
 
+/** How an answer of a model ended. */
+export type AnswerEnd =
+  | {
+      readonly how: "finished";
+      /** Why the model stopped, in the provider's word. */
+      readonly reason?: string;
+      /** The tools that the answer asks for, in order. */
+      readonly calls?: readonly ToolCall[];
+    }
+  | { readonly how: "broken_off"; readonly error: string };
+
 interface Compaction {
   readonly reason: string;
   readonly messages: number;
@@ -85,8 +97,10 @@ interface Bodies {
     readonly text: string;
     /** The character it follows on the screen. */
     readonly follows?: string;
-    /** Whether this is the end: what is held back now is never shown. */
+    /** Whether its channel ends with it: what is held back now is never shown. */
     readonly last: boolean;
+    /** How the answer ended, in the last piece of all. */
+    readonly end?: AnswerEnd;
   };
   AfterInference: {
     readonly purpose: Purpose;
@@ -126,6 +140,12 @@ interface Bodies {
     readonly stops: readonly Stopped[];
     /** How often hooks have made this run continue. */
     readonly continuations: number;
+  };
+  Output: {
+    /** The final answer. */
+    readonly text: string;
+    /** Why the run ends. */
+    readonly stop: Stopped;
   };
   OnError: {
     readonly class: ErrorClass;

@@ -2,7 +2,7 @@
 
 /** Every point, in the order of an agent's life. */
 export const ROWS = {
-  SessionStart: { verdicts: [], guard: false, change: ["system_prompt"] },
+  SessionStart: { verdicts: ["deny"], guard: true, change: ["system_prompt"] },
   PromptSubmit: { verdicts: ["deny"], guard: true, change: ["prompt", "context"] },
   ExecutionStart: { verdicts: ["stop"], guard: true, change: [] },
   BeforeStep: { verdicts: ["stop"], guard: true, change: [] },
@@ -19,6 +19,7 @@ export const ROWS = {
   ToolUseFailed: { verdicts: ["recover", "retry", "stop"], guard: true, change: [] },
   AfterStep: { verdicts: ["stop", "go_on"], guard: true, change: [] },
   ShouldContinue: { verdicts: ["stop", "go_on"], guard: true, change: [] },
+  Output: { verdicts: ["deny"], guard: true, change: ["text"] },
   OnError: { verdicts: ["recover", "stop"], guard: true, change: [] },
   ExecutionEnd: { verdicts: [], guard: false, change: [] },
   SessionEnd: { verdicts: [], guard: false, change: [] },

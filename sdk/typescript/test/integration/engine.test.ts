@@ -12,8 +12,8 @@ test("what a handler throws, or answers where it cannot, is a failure and never 
     const engine = new HookEngine();
     engine.register({ id: "broken", event_type: "pre_tool_use" });
     engine.register_handler("broken", { handle: () => Promise.reject(new Error("oh no")) });
-    engine.register({ id: "opening", event_type: "session_start" });
-    engine.register_handler("opening", { handle: () => HookResponse.block("no sessions") });
+    engine.register({ id: "after", event_type: "post_tool_use" });
+    engine.register_handler("after", { handle: () => HookResponse.continue_with({ text: "" }) });
     const client = await server.client();
     await engine.connect(client);
     const { results } = await prompted(client);
@@ -22,8 +22,9 @@ test("what a handler throws, or answers where it cannot, is a failure and never 
     assert.deepEqual(
       server.problems.map(({ message }) => message),
       [
-        "the hook `opening` failed at SessionStart: nothing can be blocked at session_start",
         "the hook `broken` failed at BeforeToolUse: oh no",
+        "the hook `after` failed at AfterToolUse: `text` cannot be changed at post_tool_use; what can be is success, " +
+          "output, exit_code, duration_ms",
       ],
     );
   });

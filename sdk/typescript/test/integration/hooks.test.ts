@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allow, deny, goOn, type Match, replace, stop } from "../../src/index.js";
-import { FREE, later, prompted } from "./kit.js";
+import { allow, deny, goOn, halt, type Match, replace, stop, type VertebraError } from "../../src/index.js";
+import { FREE, later, prompted, type Ran } from "./kit.js";
 import { overBoth, serving } from "./server.js";
 
 const bash = (command: string) => ({ call: { tool: "bash", args: { command } } });
@@ -188,6 +188,51 @@ test("a hook governs the session that it names", { timeout: 30_000 }, async () =
   });
 });
 
+test("a session is denied, and the caller reads why", { timeout: 30_000 }, async () => {
+  await serving([{ say: "not reached" }], async (server) => {
+    const client = await server.client();
+    await client.guard("SessionStart", () => deny("come back on Monday"), { name: "office-hours" });
+    await assert.rejects(client.sessions.create(), (error: VertebraError) => {
+      assert.equal(error.code, "permission_denied");
+      assert.equal(error.message, "the session was denied by office-hours: come back on Monday");
+      return true;
+    });
+    assert.deepEqual(await client.sessions.list(), []);
+  });
+});
+
+test("what leaves a run is denied or changed, in the stream too", { timeout: 30_000 }, async () => {
+  const turns = [{ stream: ["the code ", "is SECRET"] }, { stream: ["my ", "PASSWORD"] }];
+  await serving({ turns, args: FREE }, async (server) => {
+    const client = await server.client();
+    await client.on("Output", ({ text }) => ({ modified: { text: text.replace("SECRET", "***") } }));
+    const guard = { name: "no-passwords" };
+    await client.guard(
+      "Output",
+      ({ text }) => (/PASSWORD/.test(text) ? deny("it names a password") : undefined),
+      guard,
+    );
+    const pieces = (ran: Ran) => ran.events.flatMap((event) => (event.event === "delta" ? [event.text] : []));
+    const changed = await prompted(client);
+    assert.deepEqual([pieces(changed), changed.report.text], [["the code is ***"], "the code is ***"]);
+    const denied = await prompted(client);
+    assert.deepEqual([pieces(denied), denied.report.text, denied.report.status], [[], "", "stopped"]);
+    assert.equal(denied.report.stop.message, "the output was denied: it names a password");
+  });
+});
+
+test("the last piece says how the answer ended", { timeout: 30_000 }, async () => {
+  const turns = [bash("echo"), { say: "not reached" }];
+  await serving({ turns, args: FREE }, async (server) => {
+    const client = await server.client();
+    await client.on("InferenceDelta", ({ end }) =>
+      end?.how === "finished" && end.calls?.[0]?.tool === "bash" ? halt("no tools today") : undefined,
+    );
+    const { report, results } = await prompted(client);
+    assert.deepEqual([report.stop.message, results], ["no tools today", []]);
+  });
+});
+
 test("what is wrong with a hook is said when it is registered", { timeout: 30_000 }, async () => {
   await serving([{ say: "x" }], async (server) => {
     const client = await server.client();
@@ -200,8 +245,8 @@ test("what is wrong with a hook is said when it is registered", { timeout: 30_00
       /unknown point `BeforeToolUze`/,
     );
     await assert.rejects(
-      client.guard("SessionStart" as never, (() => undefined) as never),
-      /a guard is not possible at SessionStart/,
+      client.guard("SessionEnd" as never, (() => undefined) as never),
+      /a guard is not possible at SessionEnd/,
     );
     const slips: [object, object, RegExp][] = [
       [{ tol: "bash" }, {}, /a matcher has no `tol`: it has tool, /],

@@ -4,11 +4,14 @@ import type { Client } from "../../src/index.js";
 import { allow, ask, deny, goOn, halt, hold, proceed, recover, replace, retry, skip, stop } from "../../src/index.js";
 
 export async function everyVerdictWhereItIsHonoured(client: Client): Promise<void> {
+  await client.on("SessionStart", () => deny("no"));
+  await client.guard("SessionStart", () => deny("no"));
   await client.on("PromptSubmit", () => deny("no"));
   await client.on("ExecutionStart", () => stop("enough"));
   await client.on("BeforeInference", () => replace("said"));
   await client.on("BeforeInference", () => replace({ text: "said", calls: [] }));
   await client.on("InferenceDelta", (event) => (event.last ? halt("no more") : hold()));
+  await client.on("InferenceDelta", ({ end }) => (end?.how === "finished" && end.calls ? halt("no tools") : hold()));
   await client.on("AfterInference", () => retry(5));
   await client.on("BeforeToolUse", { tool: "bash" }, async (event) => {
     if (event.args.command === "a") return ask("really?");
@@ -18,6 +21,7 @@ export async function everyVerdictWhereItIsHonoured(client: Client): Promise<voi
   await client.on("PermissionRequest", () => allow());
   await client.on("ToolUseFailed", () => recover("as good"));
   await client.on("AfterStep", () => goOn("and tests"));
+  await client.guard("Output", ({ text, stop }) => (text && stop.reason === "finished" ? deny("no") : undefined));
   await client.on("OnError", () => recover("never mind"));
   await client.on("SessionEnd", () => skip());
   await client.on("SessionEnd", () => proceed());
@@ -32,6 +36,7 @@ export async function changesWhereTheyAreTaken(client: Client): Promise<void> {
   await client.on("PromptSubmit", ({ prompt }) => ({ modified: { prompt: prompt.trim() } }));
   await client.on("AfterToolUse", ({ result }) => ({ modified: { result: { ...result, output: "" } } }));
   await client.on("SessionStart", () => ({ modified: { system_prompt: "be kind" } }));
+  await client.on("Output", ({ text }) => ({ modified: { text: text.trim() } }));
   // @ts-expect-error: nothing can be changed after a step
   await client.on("AfterStep", () => ({ modified: { text: "x" } }));
   // @ts-expect-error: the model's answer is no part of a prompt
@@ -49,8 +54,8 @@ export async function noVerdictWhereItIsNot(client: Client): Promise<void> {
   await client.on("PromptSubmit", async () => stop("x"));
   // @ts-expect-error: a call that was made cannot be denied
   await client.on("AfterToolUse", () => deny("too late"));
-  // @ts-expect-error: a session that begins cannot be denied
-  await client.on("SessionStart", () => deny("x"));
+  // @ts-expect-error: a session that ends cannot be denied
+  await client.on("SessionEnd", () => deny("x"));
   // @ts-expect-error: only pieces of a stream can be held back
   await client.on("BeforeToolUse", () => hold());
   // @ts-expect-error: a failed step is recovered by a text
@@ -70,7 +75,7 @@ export async function rolesAreKept(client: Client): Promise<void> {
   // @ts-expect-error: a guard changes nothing
   await client.guard("BeforeToolUse", () => ({ patch: { a: 1 } }));
   // @ts-expect-error: no guard can stand where nothing is decided
-  await client.guard("SessionStart", () => undefined);
+  await client.guard("SessionEnd", () => undefined);
   // @ts-expect-error: the failure of a guard is always a no
   await client.guard("BeforeToolUse", () => deny("no"), { onFailure: "open" });
   await client.watch("AfterToolUse", async ({ result }) => void result.output, { detached: true });

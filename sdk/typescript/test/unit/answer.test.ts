@@ -28,6 +28,9 @@ test("an answer crosses in the runtime's own form", () => {
     ["ShouldContinue", goOn("and tests"), { verdict: "go_on", instruction: "and tests" }],
     ["AfterToolUse", { modified: { result: { output: "x" } } }, { modified: { result: { output: "x" } } }],
     ["SessionStart", { modified: { system_prompt: "p" } }, { modified: { system_prompt: "p" } }],
+    ["SessionStart", deny("closed"), { verdict: "deny", reason: "closed" }],
+    ["Output", { ...deny("secret") }, { verdict: "deny", reason: "secret" }],
+    ["Output", { modified: { text: "***" } }, { modified: { text: "***" } }],
     ["SessionEnd", skip(), { verdict: "skip" }],
     ["BeforeToolUse", { ...deny("no"), context: undefined }, { verdict: "deny", reason: "no" }],
   ];
@@ -46,7 +49,7 @@ test("no opinion is no text", () => {
 test("an answer that its place cannot honour is an error that says what can be", () => {
   const cases: [PointName, Role, unknown, string][] = [
     ["PromptSubmit", "hook", stop("x"), "PromptSubmit cannot honour `stop`: it takes proceed, skip, deny"],
-    ["SessionStart", "hook", deny("x"), "SessionStart cannot honour `deny`: it takes proceed, skip"],
+    ["SessionEnd", "hook", deny("x"), "SessionEnd cannot honour `deny`: it takes proceed, skip"],
     [
       "BeforeToolUse",
       "hook",

@@ -174,7 +174,6 @@ test("an answer that means nothing is a failure, never ignored", async () => {
 
 test("an answer that its point cannot honour is a failure of the handler", async () => {
   const cases: [HookResponse, string][] = [
-    [HookResponse.block("no"), "nothing can be blocked at session_start"],
     [HookResponse.retry(1), "nothing can be done again at session_start"],
     [
       HookResponse.continue_with({ prompt: "x" }),
@@ -187,7 +186,7 @@ test("an answer that its point cannot honour is a failure of the handler", async
     engine.register_handler("it", { handle: () => answer });
     const { hooks } = await engine.fire(opened);
     assert.deepEqual(hooks, [
-      { hook: "it", ran: "failed", action: "Continue", reason: `\`it\` failed: ${reason}`, attempts: 1 },
+      { hook: "it", ran: "failed", action: "Block", reason: `\`it\` failed: ${reason}`, attempts: 1 },
     ]);
   }
 });

@@ -126,6 +126,7 @@ test("an action becomes what the point honours", () => {
     [after, HookResponse.block("enough"), { verdict: "stop", reason: "enough" }],
     [after, HookResponse.continue_with({ output: "b" }), { modified: { result: { ...result, output: "b" } } }],
     [asking, HookResponse.block("no"), { verdict: "deny", reason: "no" }],
+    [opened, HookResponse.block("no"), { verdict: "deny", reason: "no" }],
     [asking, HookResponse.retry(5000), { verdict: "retry", after_ms: 5000 }],
     [
       asking,
@@ -167,7 +168,6 @@ test("what a handler hands back as it was shown is left as it was", () => {
 
 test("what a point cannot honour is an error", () => {
   const cases: [Own, HookResponse, RegExp][] = [
-    [opened, HookResponse.block("no"), /nothing can be blocked at session_start/],
     [closed, HookResponse.block("no"), /nothing can be blocked at session_end/],
     [closed, HookResponse.retry(1), /nothing can be done again at session_end/],
     [closed, HookResponse.continue_with({}), /cannot be changed at session_end; nothing can be/],

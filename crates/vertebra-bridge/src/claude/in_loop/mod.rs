@@ -354,10 +354,15 @@ async fn tell(cx: &mut dyn AnyPlace, event: &str, text: &str) {
 
 /// Ends the run, whatever else asks it to go on.
 fn end(run: &Run, event: &str, judgement: &Judgement) -> String {
-    let reason = judgement.user_sees.clone().or_else(|| judgement.reason.clone());
-    let reason = reason.unwrap_or_else(|| format!("a hook at {event} ended it"));
+    let reason = ending(event, judgement);
     run.stop(Stop::hard(StopReason::Requested, format!("claude-code/{event}"), reason.clone()));
     reason
+}
+
+/// Why a hook ends something.
+fn ending(event: &str, judgement: &Judgement) -> String {
+    let reason = judgement.user_sees.clone().or_else(|| judgement.reason.clone());
+    reason.unwrap_or_else(|| format!("a hook at {event} ended it"))
 }
 
 /// The model of a run: asked through its own points, and out of its budget.

@@ -11,7 +11,7 @@ use vertebra::{
 };
 use vertebra_kit::{permissions::Effect, summary::summary_in};
 
-use super::{BROUGHT, NEWS, Place, about, end, fields, names, trigger};
+use super::{BROUGHT, NEWS, Place, about, end, ending, fields, names, trigger};
 use crate::{
     claude::{
         at_work::{Bringer, Remembered},
@@ -64,11 +64,14 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
 fn session(place: &Arc<Place>, kit: &mut Kit) {
     if place.may_have("SessionStart") {
         let place = place.clone();
-        kit.on(SessionStart.named("claude-code/SessionStart").no_timeout(), async move |cx| {
+        kit.on(SessionStart.named("claude-code/SessionStart").no_timeout().fail_open(), async move |cx| {
             let at = cx.at.clone();
             let source = if cx.resumed { "resume" } else { "startup" };
             let of = fields(json!({ "source": source, "model": cx.model.name }));
             let judgement = place.fire(cx, &at, "SessionStart", of).await?;
+            if !judgement.goes_on {
+                return deny(ending("SessionStart", &judgement));
+            }
             place.leave_variables(cx.state_mut()).await;
             for text in judgement.model_context {
                 later_context(cx.state_mut(), text);

@@ -64,7 +64,7 @@ pub(super) const fn moment(name: &'static str, point: &'static str, fields: Fiel
 
 /// Claude Code's moments that correspond to one of our points.
 pub(super) const MOMENTS: &[Moment] = &[
-    moment("SessionStart", "SessionStart", &[], Takes { stop: Some(END), ..INFORMED }),
+    moment("SessionStart", "SessionStart", &[], Takes { refusal: Refusal::Say(END), stop: Some(END), ..INFORMED }),
     moment("UserPromptSubmit", "PromptSubmit", PROMPT, Takes { stop: Some(END), ..REFUSABLE }),
     moment("PreToolUse", "BeforeToolUse", CALL, BEFORE_TOOL),
     moment("PermissionRequest", "PermissionRequest", CALL, PERMISSION),

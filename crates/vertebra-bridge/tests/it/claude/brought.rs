@@ -55,13 +55,17 @@ async fn hooks_of_a_skill_run_from_when_it_is_loaded_to_the_end_of_the_session_i
         .tool(AgentTool::new("helper", "helps", child))
         .build()
         .expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(times(&world, "calls"), 1, "not before it is loaded");
     session.prompt("go on").await.expect("a run");
     session.close().await;
     assert_eq!(times(&world, "calls"), 3, "the helper, and the child's own call");
-    assert_eq!(agent.session().await.prompt("go").await.err().map(|_| ()), Some(()), "the script is at its end");
+    assert_eq!(
+        agent.session().await.expect("a session").prompt("go").await.err().map(|_| ()),
+        Some(()),
+        "the script is at its end"
+    );
     assert_eq!(times(&world, "calls"), 3, "another session has loaded nothing");
 }
 

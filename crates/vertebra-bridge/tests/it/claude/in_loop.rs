@@ -224,7 +224,7 @@ async fn a_refused_prompt_is_not_answered_and_context_comes_with_the_one_that_is
     let world = world(&[("UserPromptSubmit", "", hook), ("SessionStart", "startup", "echo started")]);
     let model = Script::new().say("done");
     let agent = agent(&world, &model).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     assert!(session.prompt("other").await.is_ok_and(|report| report.stop.source.contains("claude-code")));
     session.prompt("go").await.expect("a run");
     session.close().await;
@@ -423,7 +423,7 @@ async fn a_handler_beside_the_agent_that_is_ended_with_the_session_is_in_the_rec
         keep(&seen, &cx.record().to_record());
         Ok(())
     });
-    let mut session = builder.build().expect("an agent").session().await;
+    let mut session = builder.build().expect("an agent").session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     session.close().await;
     let accounts = accounts.lock().expect("nobody panics");
@@ -469,6 +469,19 @@ async fn nothing_stands_in_the_loop_that_nothing_is_declared_for() {
 }
 
 #[tokio::test]
+async fn a_start_that_does_not_continue_keeps_the_session_closed_and_one_that_fails_does_not() {
+    let stops = "cat > /dev/null; echo '{\"continue\": false, \"stopReason\": \"closed on Sundays\"}'";
+    for (hook, why) in
+        [(stops, Some("the session was denied by claude-code/SessionStart: closed on Sundays")), ("exit 1", None)]
+    {
+        let world = world(&[("SessionStart", "", hook)]);
+        let agent = agent(&world, &Script::new()).build().expect("an agent");
+        let error = agent.session().await.err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), why, "{hook}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_start_tells_a_person_is_told_when_somebody_follows() {
     let message = "cat > /dev/null; echo '{\"systemMessage\": \"welcome\"}'";
     let world = world(&[("SessionStart", "", message)]);
@@ -480,7 +493,7 @@ async fn what_a_start_tells_a_person_is_told_when_somebody_follows() {
         Ok(())
     });
     let agent = builder.build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     assert!(told.lock().expect("a list").is_empty(), "nobody follows it yet");
     session.prompt("go").await.expect("a run");
     assert_eq!(*told.lock().expect("a list"), ["SessionStart: welcome"]);

@@ -92,7 +92,7 @@ async fn a_refusal_by_a_file_is_what_the_model_reads() {
     let tool = RecordingTool::new("work");
     let model = Script::new().call("work", "{}").say("done");
     let agent = agent(model, &tool, &policy(&[(Level::User, text)])).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let mut stream = session.stream("go");
     let mut ended = None;
     while let Some(event) = stream.next().await {

@@ -125,7 +125,7 @@ impl Scene {
         }
         let agent = builder.tool(tool.clone()).with(policy.clone()).build().expect("an agent");
         policy.follow(&agent);
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let (mut stream, mut news) = (session.stream("go"), Vec::new());
         while let Some(event) = stream.next().await {
             if let News::Notice { message, .. } = event.news {

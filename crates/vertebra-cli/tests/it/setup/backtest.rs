@@ -90,7 +90,7 @@ fn lived(machine: &Machine, name: &str, policy: &str) {
             .journal(store)
             .build()
             .expect("an agent");
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         session.prompt("release it").await.expect("a run");
         session.close().await;
     };

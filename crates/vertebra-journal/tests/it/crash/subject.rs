@@ -34,7 +34,7 @@ async fn work(folder: &Path, death: Option<Death>) {
     let agent = agent(folder, witness, store.inbox());
     let (mut session, begun) = match left {
         Some(id) => (agent.resume(&id).await.expect("nobody else runs it"), runs(&store, &id)),
-        None => (agent.session().await, 0),
+        None => (agent.session().await.expect("a session"), 0),
     };
     if let Some(report) = session.go_on().await
         && waits(report)

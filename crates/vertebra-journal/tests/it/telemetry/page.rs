@@ -34,7 +34,7 @@ async fn rare(collector: &Collector) {
         _ => next.run(cx).await,
     });
     builder.guard(BeforeToolUse.named("ghost").shadow(), async |_| deny("only a thought"));
-    builder.on(InferenceDelta.named("quiet"), async |_| halt("enough"));
+    builder.on(InferenceDelta.named("quiet"), async |cx| if cx.text.is_empty() { proceed() } else { halt("enough") });
     builder.build().expect("an agent").run("go").await.expect("a run");
     telemetry.finish(PATIENCE).await;
     let spans = collector.spans();

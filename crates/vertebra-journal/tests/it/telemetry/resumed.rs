@@ -169,7 +169,7 @@ async fn a_run_that_waits_for_a_person_and_is_resumed_is_told_of_from_both_sides
     let telemetry = to(&first);
     let later = FixedApprover::by(|_| vertebra::Decision::Later);
     let agent = careful(telemetry.beside(journal.clone()), Script::new().call("deploy", "{}"), later);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let id = session.id().to_owned();
     let report = session.prompt("go").await.expect("a run");
     assert_eq!(report.status, RunStatus::Suspended);

@@ -9,6 +9,25 @@ use super::{
 };
 
 #[tokio::test]
+async fn an_answer_that_output_changed_is_exported_as_it_left_the_run() {
+    let collector = Collector::that(Manner::Takes);
+    let telemetry = start(&Settings { contents: true, ..Settings::to(&collector.url()).expect("an address") });
+    let mut builder = Agent::builder(Script::new().call("ls", "{}").saying("Let me look.").say("It is SECRET."));
+    builder.journal(telemetry.beside(MemoryJournal::default())).tool(RecordingTool::new("ls"));
+    builder.on(Output, async |cx| {
+        cx.text = cx.text.replace("SECRET", "***");
+        proceed()
+    });
+    builder.build().expect("an agent").run("go").await.expect("a run");
+    telemetry.finish(PATIENCE).await;
+    let spans = collector.spans();
+    let all: Vec<String> = spans.iter().flat_map(|span| texts(&span.attributes).into_values()).collect();
+    assert!(all.iter().any(|text| text.contains("It is ***.")), "{all:?}");
+    assert!(all.iter().any(|text| text.contains("Let me look.")), "{all:?}");
+    assert!(!all.iter().any(|text| text.contains("SECRET")), "{all:?}");
+}
+
+#[tokio::test]
 async fn a_run_is_a_tree_of_spans_that_says_who_decided_what() {
     let collector = Collector::that(Manner::Takes);
     let (report, delivered) = watched(&collector, false).await;

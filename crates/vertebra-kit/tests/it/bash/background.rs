@@ -66,7 +66,7 @@ while True: c, _ = s.accept(); c.send(b\"hello\"); c.close()'";
     let (mut builder, results) = area
         .agent(script.say("there").call(stop.0, &stop.1.to_string()).call("bash", &connect.1.to_string()).say("done"));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let other = area.bash(&client).await;
     assert!(other.output.contains("Permission denied"), "{}", other.output);
@@ -85,7 +85,7 @@ async fn a_command_in_the_background_ends_with_the_session() {
         Script::new().call("bash", &json!({ "command": "echo $$ > pid; sleep 1000", "background": true }).to_string());
     let (mut builder, results) = area.agent(script.say("done"));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let pid = fs::read_to_string(area.path("work/pid")).expect("a number");
     assert!(is_running(pid.trim()), "{:?}", results.lock().expect("no panic"));
@@ -186,7 +186,7 @@ async fn a_signal_reaches_no_process_of_another_session_and_none_outside() {
     let (mut builder, results) = other.agent(Script::new().call("bash", &wait).say("done"));
     // This session keeps its command while another one tries to end it.
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a report");
     let pid = fs::read_to_string(other.path("work/pid")).expect("a number").trim().to_owned();
     let hint = "the sandbox blocked a signal to a process that no command of this session started";

@@ -213,7 +213,7 @@ async fn each_session_has_its_own_folder_and_a_child_begins_in_its_own() {
         .say("another session");
     let (mut builder, results) = area.agent(script);
     let agent = built(builder.tool(AgentTool::new("child", "looks", child)));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     session.prompt("again").await.expect("a run");
     session.close().await;

@@ -369,7 +369,7 @@ async fn a_grant_for_the_session_holds_until_the_session_ends() {
     let script = Script::new().call("bash", &json!({ "command": "echo x > ../outside/new" }).to_string()).say("done");
     let (mut builder, results) = area.agent(script);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let id = session.id().to_owned();
     lift.grant(&id, Granted { network: Network::Public, ..Granted::default() });
     let outside = lift.grant_write(&id, &area.path("outside")).expect("a folder");
@@ -468,7 +468,7 @@ async fn subagents_share_what_their_session_was_granted() {
     let (mut builder, results) = area.agent(script);
     builder.with(Subagents::new().agent(Subagent::new("helper", "Looks")).expect("a definition"));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     lift.grant(session.id(), Granted { network: Network::Public, ..Granted::default() });
     session.prompt("go").await.expect("a report");
     let first = results.lock().expect("no panic")[0].clone();
@@ -486,7 +486,7 @@ async fn what_a_session_was_granted_holds_when_it_is_resumed_and_until_it_is_tak
     };
     let granted = |area: &Area, id: &str| area.bash.lift().granted(id);
     let (first, _) = agent(&area);
-    let mut session = first.session().await;
+    let mut session = first.session().await.expect("a session");
     let id = session.id().to_owned();
     let access = Granted { network: Network::Public, ports: [5432].into(), ..Granted::default() };
     area.bash.lift().grant(&id, access);

@@ -196,7 +196,7 @@ async fn outputs_that_are_not_kept_go_with_their_session() {
     let script = Script::new().call("bash", r#"{"command": "seq 1 60000"}"#).say("done");
     let (mut builder, results) = area.agent(script);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let file = results.lock().expect("no panic")[0].data["output"]["file"].as_str().expect("a file").to_owned();
     assert!(Path::new(&file).exists());

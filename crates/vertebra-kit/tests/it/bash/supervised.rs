@@ -272,7 +272,7 @@ async fn a_folder_that_was_replaced_is_refused() {
         .say("second run, same session");
     let (mut builder, results) = area.agent(script);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert!(Command::new("bash").args(["-c", &swap]).status().expect("a shell").success());
     session.prompt("again").await.expect("a run");

@@ -151,7 +151,7 @@ impl Talk {
         builder.max_steps(1000).with(files);
         change(&mut builder);
         let agent = built(&mut builder);
-        let session = agent.session().await;
+        let session = agent.session().await.expect("a session");
         Self { script, agent, session }
     }
 

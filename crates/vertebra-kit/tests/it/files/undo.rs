@@ -232,7 +232,7 @@ async fn what_a_subagent_changed_belongs_to_the_prompt_that_started_it() {
     let writer = Subagent::new("writer", "Writes").prompt("You write.").tools(["Write"]);
     let mut builder = Agent::builder(script);
     builder.with(world.files().write_unread().undo(&undo)).with(Subagents::new().agent(writer).expect("an agent"));
-    let mut session = built(&mut builder).session().await;
+    let mut session = built(&mut builder).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(world.names(), ["a.txt", "b.txt"]);
     let undone = undo.undo(session.id());

@@ -183,7 +183,7 @@ async fn a_person_changes_the_mode_of_one_session() {
     let mut builder = agent(&model, permissions);
     let told = Told::results(&mut builder);
     let agent = built(&mut builder);
-    let (mut one, mut other) = (agent.session().await, agent.session().await);
+    let (mut one, mut other) = (agent.session().await.expect("a session"), agent.session().await.expect("a session"));
     one.prompt("a").await.expect("a run");
     rules.set_mode(one.id(), Mode::AcceptEdits).expect("a mode");
     one.prompt("b").await.expect("a run");
@@ -239,7 +239,7 @@ async fn after_results(results: Vec<String>) -> (String, String, &'static str) {
     });
     builder.tool(news);
     let told = Told::results(&mut builder);
-    let mut session = built(&mut builder).session().await;
+    let mut session = built(&mut builder).session().await.expect("a session");
     let before = state(session.id());
     session.prompt("go").await.expect("a run");
     (before, state(session.id()), in_a_word(told.lines().last().expect("results")))

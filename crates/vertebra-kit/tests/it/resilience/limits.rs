@@ -60,7 +60,7 @@ async fn a_session_counts_all_of_its_runs_and_each_run_anew() {
     let mut builder = agent(&model, &FakeClock::new());
     builder.tool(search.clone()).with(ToolCallLimit::per_run(1).and_per_session(2));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(search.calls().len(), 1);
     session.prompt("again").await.expect("a run");
@@ -78,14 +78,14 @@ async fn a_session_that_is_restored_goes_on_counting() {
         builder
     };
     let first = built(&mut limited(&searches(1).say("one")));
-    let mut session = first.session().await;
+    let mut session = first.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let state = session.state().await;
     session.close().await;
 
     let model = searches(2).say("two").say("never asked for");
     let second = built(restored(&mut limited(&model), &state));
-    let mut session = second.session().await;
+    let mut session = second.session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     assert_eq!(search.calls().len(), 2);
     let report = session.prompt("again").await.expect("a run");

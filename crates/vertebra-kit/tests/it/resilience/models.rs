@@ -110,7 +110,7 @@ async fn a_recorded_run_is_suspended_when_the_patience_is_over_and_finished_when
     let model = Script::new().call("count", "{}").fail(network()).fail(network()).fail(network());
     let mut builder = agent(&model, &FakeClock::new());
     let agent_ = built(builder.journal(journal.clone()).tool(tool.clone()).with(retrying()));
-    let mut session = agent_.session().await;
+    let mut session = agent_.session().await.expect("a session");
     let id = session.id().to_owned();
     let report = session.prompt("go").await.expect("a suspended run has not failed");
     session.close().await;
@@ -135,7 +135,7 @@ async fn a_session_that_is_suspended_is_replayed_as_far_as_it_came() {
     let journal = MemoryJournal::default();
     let mut builder = agent(&failing(3, &network()), &FakeClock::new());
     let agent = built(builder.journal(journal.clone()).with(retrying()));
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("go").await.expect("a suspended run has not failed");
     session.close().await;
     let replay = agent.replay(journal.entries(), Likeness::Hooks).await.expect("a replay");
@@ -157,7 +157,7 @@ async fn a_subagent_that_loses_its_provider_suspends_the_whole_run_and_goes_on_w
     let model = Script::new().calls([("outer", "{}"), ("helper", r#"{"prompt": "help"}"#)]).call("inner", "{}");
     let model = model.fail(network()).fail(network()).fail(network());
     let agent = agent_on(&model);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let id = session.id().to_owned();
     let report = session.prompt("go").await.expect("a suspended run has not failed");
     assert_eq!(report.status, RunStatus::Suspended, "{report:?}");
@@ -219,14 +219,20 @@ async fn a_retry_is_told_to_people_and_can_be_cancelled_or_suspended() {
         Ok(())
     });
     let agent = built(&mut builder);
-    let report = agent.session().await.prompt_until("go", &cancel).await.expect("a cancelled run has not failed");
+    let report = agent
+        .session()
+        .await
+        .expect("a session")
+        .prompt_until("go", &cancel)
+        .await
+        .expect("a cancelled run has not failed");
     assert_eq!(ending(&report), "cancelled (Cancelled!) by caller: the run was cancelled");
 
     // Suspended while it waits, it does not wait to the end.
     let mut builder = Agent::builder(Script::new().fail(network()));
     builder.clock(FakeClock::by_hand()).journal(MemoryJournal::default()).with(retrying());
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let mut stream = session.stream("go");
     let mut waits = None;
     while let Some(event) = stream.next().await {

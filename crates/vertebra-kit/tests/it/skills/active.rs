@@ -82,7 +82,7 @@ async fn a_skill_holds_until_another_is_loaded_or_the_run_ends() {
         .say("Three.");
     let (mut builder, all) = skilled(&model);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("one").await.expect("a run");
     let results = last_results(&model);
     assert_eq!((&*results[1], &*results[3]), (ONLY_READ, "done: ok"), "another skill, other tools");
@@ -105,7 +105,7 @@ async fn the_model_that_a_skill_names_is_the_one_that_is_asked() {
         .say("Two.");
     let (mut builder, _) = skilled(&model);
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("one").await.expect("a run");
     session.prompt("two").await.expect("a run");
     let asked: Vec<_> = model.requests().iter().map(|request| request.model.name.to_string()).collect();
@@ -147,7 +147,8 @@ async fn two_open_sessions_of_one_agent_have_skills_of_their_own() {
     let model = Script::new().call("load_skill", &load("careful", "")).say("One.").call("write_file", "{}").say("Two.");
     let (mut builder, all) = skilled(&model);
     let agent = built(&mut builder);
-    let (mut first, mut second) = (agent.session().await, agent.session().await);
+    let (mut first, mut second) =
+        (agent.session().await.expect("a session"), agent.session().await.expect("a session"));
     first.prompt("one").await.expect("a run");
     second.prompt("two").await.expect("a run");
     assert_eq!(all[1].calls().len(), 1);

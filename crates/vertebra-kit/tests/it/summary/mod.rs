@@ -194,7 +194,7 @@ async fn the_task_and_the_latest_prompt_are_kept_however_long_the_run() {
     let mut builder = Agent::builder(model.clone());
     unlimited(&mut builder).tool(talkative(200, true)).with(only_summaries(&scribe));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("you listen to talk").await.expect("a run");
     session.prompt("now listen closely").await.expect("a run");
     let last = model.requests().last().map(|request| outline(&request.messages)).unwrap_or_default();
@@ -273,7 +273,7 @@ async fn without_a_summary_nothing_is_lost_and_the_policy_says_whether_the_run_g
             Ok(())
         });
         let agent = built(&mut builder);
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let report = session.prompt("listen").await.unwrap_or_else(|failed| *failed.0);
         assert_eq!(report.status, status, "{}", report.stop);
         let results = outline(session.state().await.messages());
@@ -308,7 +308,7 @@ async fn a_model_that_fails_or_says_nothing_has_written_no_summary() {
             proceed()
         });
         let agent = built(&mut builder);
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         // The script has one turn, which the summary took.
         session.prompt("go").await.expect_err("the script is over");
         assert!(told.lock().expect("no panic")[0].contains(why), "{told:?}");
@@ -324,7 +324,7 @@ async fn a_very_long_run_stays_bounded() {
     let mut builder = Agent::builder(model.clone());
     unlimited(&mut builder).tool(talkative(60, true)).with(small(&scribe));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("listen").await.expect("a run");
     let largest = model.requests().iter().map(|request| request.messages.estimated_tokens()).max();
     // The threshold, and one step more.

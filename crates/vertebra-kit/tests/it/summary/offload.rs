@@ -60,7 +60,7 @@ async fn a_long_result_leaves_a_preview_and_can_be_read_in_whole_page_by_page() 
         Ok(())
     });
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("listen").await.expect("a run");
     let read = read(&session.state().await);
 
@@ -87,7 +87,7 @@ async fn the_temporary_folder_ends_with_its_session() {
     let mut builder = Agent::builder(Script::new().call("speak", "{}").say("done"));
     builder.tool(RecordingTool::new("speak").by(move |_| Ok(said.clone().into()))).with(Summarisation::default());
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let ours = || -> Vec<PathBuf> {
         let entries = fs::read_dir(std::env::temp_dir()).expect("a folder for temporary files");
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path().join("off-1.txt")));
@@ -115,7 +115,7 @@ async fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
         ..Offload::default()
     }));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("listen").await.expect("a run");
     let read = read(&session.state().await);
     assert_eq!(read[3], "nothing is kept as `off-1`; there is: off-2, off-3");
@@ -135,7 +135,7 @@ async fn short_results_and_pages_stay_and_what_cannot_be_kept_stays_too() {
     // A file is no folder, so nothing can be kept there.
     builder.with(offloading(Offload { folder: Some(file.path().to_owned()), ..Offload::default() }));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("listen").await.expect("a run that goes on");
     assert_eq!(read(&session.state().await), [long(), "psst".to_owned()]);
 }
@@ -148,7 +148,7 @@ async fn what_is_long_what_is_shown_and_what_is_a_page_is_as_told() {
     builder.tool(RecordingTool::new("count").replying("0123456789"));
     builder.with(offloading(Offload { over_bytes: 9, preview_chars: 3, page_bytes: 4, ..Offload::default() }));
     let agent = built(&mut builder);
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("count").await.expect("a run");
     let read = read(&session.state().await);
     let preview =

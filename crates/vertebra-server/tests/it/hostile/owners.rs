@@ -132,7 +132,7 @@ async fn what_waits_in_the_journal_is_for_who_may_see_everything() {
     builder.journal(world.journal.clone()).approver(world.journal.inbox());
     builder.tool(tool("work", "works", async |_: Value, _| Ok("it is done".to_owned())));
     builder.guard(BeforeToolUse, async |_| ask("may I?"));
-    let mut session = builder.build().expect("an agent").session().await;
+    let mut session = builder.build().expect("an agent").session().await.expect("a session");
     let session_id = session.id().to_owned();
     session.prompt("go").await.expect("it is suspended");
     session.leave().await;

@@ -6,6 +6,7 @@ mod effects;
 mod ended;
 mod final_form;
 mod order;
+mod output;
 mod paired;
 mod plan;
 mod puppet;

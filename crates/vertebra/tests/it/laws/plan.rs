@@ -40,6 +40,7 @@ pub(crate) enum Place {
     ToolUseFailed,
     AfterStep,
     ShouldContinue,
+    Output,
     OnError,
     SubagentStart,
     ExecutionEnd,
@@ -118,7 +119,7 @@ fn place() -> impl Strategy<Value = Place> {
         1 => Just(PermissionRequest),
         1 => Just(ToolUseFailed),
         2 => prop::sample::select(vec![BeforeStep, BeforeInference, AfterInference, AfterStep, ShouldContinue]),
-        2 => prop::sample::select(vec![SessionStart, PromptSubmit, OnError, SubagentStart, ExecutionEnd]),
+        2 => prop::sample::select(vec![SessionStart, PromptSubmit, Output, OnError, SubagentStart, ExecutionEnd]),
         1 => prop::sample::select(vec![AroundModel, AroundStep]),
     ]
 }
@@ -181,6 +182,13 @@ pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
     prop_oneof![2 => crashing(), 1 => suspending()]
 }
 
+impl HookPlan {
+    /// A guard that denies everything there.
+    pub(crate) fn denying(place: Place) -> Self {
+        Self { place, guard: true, priority: 0, does: Does::Deny, every: 1, fail_open: false }
+    }
+}
+
 impl Plan {
     /// The same with hooks that remember nothing, and with more time than anybody needs: a replay has a time of its own.
     pub(crate) fn in_any_time(mut self) -> Self {
@@ -204,9 +212,13 @@ impl Plan {
     }
 
     /// The same with another guard in front of every tool.
-    pub(crate) fn stricter(mut self) -> Self {
-        let (place, does) = (Place::BeforeToolUse, Does::Deny);
-        self.hooks[0].push(HookPlan { place, guard: true, priority: 0, does, every: 1, fail_open: false });
+    pub(crate) fn stricter(self) -> Self {
+        self.with(HookPlan::denying(Place::BeforeToolUse))
+    }
+
+    /// The same with another hook of the top agent.
+    pub(crate) fn with(mut self, hook: HookPlan) -> Self {
+        self.hooks[0].push(hook);
         self
     }
 }

@@ -70,6 +70,9 @@ impl<P: Point> Hook<P> for Puppet {
             if let Some(args) = event.get_mut("args") {
                 args["n"] = n.into();
                 **cx = serde_json::from_value(event)?;
+            } else if P::NAME == "Output" {
+                event["text"] = format!("rewritten {n}").into();
+                **cx = serde_json::from_value(event)?;
             }
         }
         Self::answer::<P>(does).await
@@ -158,7 +161,7 @@ pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, time
         };
     }
     match plan.place {
-        Place::SessionStart => at!(SessionStart),
+        Place::SessionStart => at!(decides SessionStart),
         Place::PromptSubmit => at!(decides PromptSubmit),
         Place::BeforeStep => at!(decides BeforeStep),
         Place::BeforeInference => at!(decides BeforeInference),
@@ -169,6 +172,7 @@ pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, time
         Place::ToolUseFailed => at!(decides ToolUseFailed),
         Place::AfterStep => at!(decides AfterStep),
         Place::ShouldContinue => at!(decides ShouldContinue),
+        Place::Output => at!(decides Output),
         Place::OnError => at!(decides OnError),
         Place::SubagentStart => at!(decides SubagentStart),
         Place::ExecutionEnd => at!(ExecutionEnd),

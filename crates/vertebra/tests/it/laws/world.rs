@@ -11,9 +11,10 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vertebra::{
-    AgentBuilder, AgentTool, Approval, Approver, Decision, Deltas, Divergence, Entry, Invocation, Journal,
-    JournalError, Likeness, MemoryJournal, Message, Messages, Model, ModelError, ModelId, NoJournal, Request, Response,
-    Tool, ToolCall, ToolOutput, ToolSpec, ToolStatus, Usage, What, prelude::*, testing::FakeClock,
+    AgentBuilder, AgentTool, AnswerEnd, Approval, Approver, Channel, Decision, Deltas, Divergence, Entry, Invocation,
+    Journal, JournalError, Kind, Likeness, MemoryJournal, Message, Messages, Model, ModelError, ModelId, News,
+    NoJournal, Request, Response, RunStream, SessionError, Tool, ToolCall, ToolOutput, ToolSpec, ToolStatus, Usage,
+    What, prelude::*, testing::FakeClock,
 };
 
 use super::{
@@ -26,14 +27,58 @@ use crate::support::{rejected, secs};
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     SessionStart,
-    Before { call: String },
-    Accepted { by: &'static str, digest: String },
-    Ran { call: String, key: String, depth: u32, n: u64, digest: String },
-    After { call: String, status: ToolStatus },
-    RunEnd { run: String, depth: u32 },
-    SessionEnd { messages: Messages, tokens: u64 },
+    /// A hook denied the session.
+    Refused,
+    /// A piece of an answer, and whether it says that the answer is whole.
+    Piece {
+        run: String,
+        whole: bool,
+    },
+    Answer {
+        run: String,
+    },
+    /// This text was judged at `Output`, and let through or not.
+    Judged {
+        by: &'static str,
+        run: String,
+        text: String,
+        passed: bool,
+    },
+    /// A front end received this text.
+    Shown {
+        run: String,
+        text: String,
+    },
+    Before {
+        call: String,
+    },
+    Accepted {
+        by: &'static str,
+        digest: String,
+    },
+    Ran {
+        call: String,
+        key: String,
+        depth: u32,
+        n: u64,
+        digest: String,
+    },
+    After {
+        call: String,
+        status: ToolStatus,
+    },
+    RunEnd {
+        run: String,
+        depth: u32,
+    },
+    SessionEnd {
+        messages: Messages,
+        tokens: u64,
+    },
     Line(What),
-    RunBegan { run: String },
+    RunBegan {
+        run: String,
+    },
 }
 
 #[derive(Clone, Default)]
@@ -77,6 +122,24 @@ impl Trace {
         self.lines().into_iter().map(word).collect()
     }
 
+    /// Reads the events of a run to the end.
+    async fn follow(&self, mut stream: RunStream) {
+        while let Some(event) = stream.next().await {
+            let told = match event.news {
+                News::Delta { channel: Channel::Text, text, .. } => text,
+                News::Ended { report } => report.text,
+                _ => continue,
+            };
+            self.add(Event::Shown { run: event.run_id.to_string(), text: told });
+        }
+        let _ = stream.finish().await;
+    }
+
+    /// Whether a hook denied the session, in any process.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.count(|event| matches!(event, Event::Refused)) > 0
+    }
+
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
         self.events().iter().filter(|event| is(event)).count()
     }
@@ -85,6 +148,11 @@ impl Trace {
 /// Whether the top agent's fence lets this through; it errs, panics or hangs on some.
 pub(crate) fn top_fence(n: u64) -> bool {
     n % 7 > 3
+}
+
+/// Whether the guard of answers lets this out.
+pub(crate) fn lets_out(text: &str) -> bool {
+    !text.len().is_multiple_of(3) && !text.ends_with('7')
 }
 
 /// Whether the child's own fence lets this through.
@@ -132,8 +200,8 @@ struct Desk {
     leave: Leave,
     lines: Mutex<u8>,
     cancel: CancellationToken,
-    /// Suspends the run that is under way.
-    suspend: Arc<OnceLock<CancellationToken>>,
+    /// Cancels the run that is under way, and suspends it.
+    run: Arc<OnceLock<(CancellationToken, CancellationToken)>>,
     crash: Arc<Notify>,
 }
 
@@ -150,10 +218,11 @@ impl Journal for Desk {
             Leave::Crash(at, safe) if at == line => Some(safe),
             Leave::Cancel(at) if at == line => {
                 self.cancel.cancel();
+                self.run.get().inspect(|(cancel, _)| cancel.cancel());
                 None
             }
             Leave::Suspend(at) if at == line => {
-                self.suspend.get().inspect(|token| token.cancel());
+                self.run.get().inspect(|(_, suspend)| suspend.cancel());
                 None
             }
             Leave::Never | Leave::AtPoll(_) | Leave::Cancel(_) | Leave::Suspend(_) | Leave::Crash(..) => None,
@@ -201,7 +270,9 @@ impl Model for Turns {
     async fn infer(&self, request: &Request, _out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         let answers = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
         let usage = Usage { input_tokens: 3, output_tokens: 2, ..Usage::default() };
-        let Some(calls) = self.0.get(answers) else { return Ok(Response { usage, ..Response::text("done") }) };
+        // Says another thing after each conversation, so that the guards of answers do not all agree.
+        let done = || Response { usage, ..Response::text(format!("done {}", request.messages.len())) };
+        let Some(calls) = self.0.get(answers) else { return Ok(done()) };
         if calls.iter().any(|call| matches!(call, Call::NoAnswer)) {
             return Err(rejected());
         }
@@ -242,6 +313,7 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
         builder.tool(AgentTool::new("helper", "helps", child));
     }
     if depth == 1 {
+        judges(&mut builder, trace, "child");
         let trace = trace.clone();
         builder.guard(BeforeToolUse.tool("act|fail|look"), async move |cx| {
             if !child_fence(n_of(&cx.args)) {
@@ -252,6 +324,16 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
         });
     }
     builder
+}
+
+/// A guard of answers.
+fn judges(builder: &mut AgentBuilder, trace: &Trace, by: &'static str) {
+    let trace = trace.clone();
+    builder.guard(Output.timeout(secs(1)), async move |cx| {
+        let (run, text, passed) = (cx.at.run.run_id.to_string(), cx.text.clone(), lets_out(&cx.text));
+        trace.add(Event::Judged { by, run, text, passed });
+        if passed { proceed() } else { deny("kept in") }
+    });
 }
 
 /// The fence, and the hooks that trace.
@@ -274,6 +356,13 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
         proceed()
     });
     let told = trace.clone();
+    builder.watch(SessionStart, async move |cx| {
+        if cx.record().verdict() == Kind::Deny {
+            told.add(Event::Refused);
+        }
+        Ok(())
+    });
+    let told = trace.clone();
     builder.on(BeforeToolUse.priority(i32::MIN), async move |cx| {
         told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call.id) });
         proceed()
@@ -283,6 +372,18 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
         let call = format!("{}/{}", cx.at.run.run_id, cx.call.id);
         told.add(Event::After { call, status: cx.result.status });
         proceed()
+    });
+    judges(builder, trace, "top");
+    let told = trace.clone();
+    builder.watch(InferenceDelta, async move |cx| {
+        let whole = matches!(cx.end.as_deref(), Some(AnswerEnd::Finished { .. }));
+        told.add(Event::Piece { run: cx.at.run.run_id.to_string(), whole });
+        Ok(())
+    });
+    let told = trace.clone();
+    builder.watch(AfterInference, async move |cx| {
+        told.add(Event::Answer { run: cx.at.run.run_id.to_string() });
+        Ok(())
     });
     let told = trace.clone();
     builder.watch(ExecutionEnd, async move |cx| {
@@ -331,29 +432,30 @@ pub(crate) fn replay(plan: &Plan, trace: &Trace) -> Option<Divergence> {
 pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     let (ended, crash, cancel) = (Arc::new(Notify::new()), Arc::new(Notify::new()), CancellationToken::new());
     let journal = trace.journal.another();
-    let (trace, cancelled, died) = (trace.clone(), cancel.clone(), crash.clone());
-    let suspend = Arc::new(OnceLock::new());
-    let suspended = suspend.clone();
+    let (trace, cancelled, died, over) = (trace.clone(), cancel.clone(), crash.clone(), ended.clone());
+    let run = Arc::new(OnceLock::new());
+    let reached = run.clone();
     let began = trace.lines().first().map(|line| line.session_id.clone());
     let run_began = trace.lines().iter().any(|line| matches!(line.what, What::RunBegan { .. }));
-    let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, suspend, crash };
+    let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, run, crash };
     let agent = built(plan, &trace, &ended, desk);
     let life = async move {
-        let mut session = match began {
-            Some(id) => agent.resume(&id).await.expect("the process before is gone"),
+        let opened = match began {
+            Some(id) => agent.resume(&id).await,
             None => agent.session().await,
         };
-        if let Leave::Suspend(_) = leave {
-            let stream = if run_began { session.stream_on() } else { Some(session.stream("go")) };
-            if let Some(stream) = stream {
-                suspended.set(stream.suspend_token()).expect("one run in a process");
-                let _ = stream.finish().await;
+        let mut session = match opened {
+            Ok(session) => session,
+            Err(SessionError::Denied { .. }) => return over.notify_one(),
+            Err(error) => panic!("the process before is gone: {error}"),
+        };
+        let stream = if run_began { session.stream_on() } else { Some(session.stream("go")) };
+        if let Some(stream) = stream {
+            if cancelled.is_cancelled() {
+                stream.cancel();
             }
-        } else {
-            let _ = session.go_on().await;
-            if !run_began {
-                let _ = session.prompt_until("go", &cancelled).await;
-            }
+            reached.set((stream.token(), stream.suspend_token())).expect("one run in a process");
+            trace.follow(stream).await;
         }
         session.close().await;
     };

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use vertebra::{
-    Decision, Divergence, Entry, JournalFault, Likeness, MemoryJournal, Message, Reconciled, RunStatus, Tool,
-    ToolOutput, ToolSpec, ToolStatus, What, prelude::*,
+    Decision, Divergence, Entry, JournalFault, Likeness, MemoryJournal, Message, Reconciled, RunStatus, SessionError,
+    Tool, ToolOutput, ToolSpec, ToolStatus, What, prelude::*,
 };
 
 use self::world::{After, Mortal, World, die_after, whole};
@@ -92,17 +92,20 @@ async fn nobody_resumes_what_somebody_runs_and_a_fenced_run_does_nothing_more() 
     let journal = MemoryJournal::default();
     let mut builder = agent(&vertebra::testing::Script::new().say("hello"));
     let agent = builder.journal(journal.clone()).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     session.prompt("hi").await.expect("a run");
     let id = session.id().to_owned();
     let elsewhere = |journal: MemoryJournal| {
         let model = vertebra::testing::Script::new().say("again").may_end_early();
         super::support::agent(&model).journal(journal).build().expect("an agent")
     };
-    let Err(busy) = elsewhere(journal.another()).resume(&id).await else { panic!("two run one session") };
-    assert_eq!(busy.kind, JournalFault::Busy);
-    let Err(unknown) = agent.resume("nobody").await else { panic!("a session that was never there") };
-    assert_eq!(unknown.kind, JournalFault::Unknown);
+    let fault = |opened: Result<vertebra::Session, SessionError>| match opened {
+        Err(SessionError::Journal(error)) => Some(error.kind),
+        Ok(_) | Err(_) => None,
+    };
+    let busy = elsewhere(journal.another()).resume(&id).await;
+    assert_eq!(fault(busy), Some(JournalFault::Busy), "two run one session");
+    assert_eq!(fault(agent.resume("session-99").await), Some(JournalFault::Unknown), "it was never there");
     session.close().await;
     let mut resumed = elsewhere(journal.another()).resume(&id).await.expect("it is free now");
     assert_eq!(resumed.unfinished(), None);
@@ -233,7 +236,7 @@ async fn a_session_forks_between_any_two_steps_and_the_first_stays_as_it_was() {
         let tool = vertebra::testing::RecordingTool::new("ls");
         Agent::builder(plan.clone()).journal(journal.clone()).tool(tool).build().expect("an agent")
     };
-    let mut session = build(&plan).session().await;
+    let mut session = build(&plan).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let before = session.state().await.messages().clone();
     session.close().await;

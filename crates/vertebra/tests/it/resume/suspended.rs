@@ -39,7 +39,7 @@ fn suspended_at(world: &World, line: usize) -> (MemoryJournal, RunReport) {
     });
     let agent = world.agent(mortal);
     let report = runtime().block_on(async {
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let stream = session.stream("go");
         token.set(stream.suspend_token()).expect("the only run");
         let report = stream.finish().await.expect("a run that does not fail");
@@ -106,7 +106,7 @@ fn abandoned_at(world: &World, line: usize) -> (MemoryJournal, RunReport) {
     });
     let agent = world.agent(mortal);
     let report = runtime().block_on(async {
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let mut stream = session.stream("go");
         loop {
             tokio::select! {
@@ -237,7 +237,7 @@ async fn tools_at_work_side_by_side_end_and_the_model_is_asked_in_the_next_proce
         builder
     };
     let agent = build().journal(journal.clone()).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let stream = session.stream("go");
     moments[0].comes().await;
     moments[1].comes().await;
@@ -283,7 +283,7 @@ async fn a_model_in_the_middle_of_its_answer_is_heard_out_and_not_asked_again() 
         builder
     };
     let agent = build().journal(journal.clone()).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let mut stream = session.stream("go");
     moment.comes().await;
     stream.suspend();
@@ -338,7 +338,7 @@ fn risky(log: &Log) -> AgentBuilder {
 async fn a_question_that_waits_for_a_person_waits_on_without_its_process() {
     let (journal, log, moment) = (MemoryJournal::default(), Log::default(), Moment::default());
     let agent = risky(&log).approver(Thinking(moment.clone())).journal(journal.clone()).build().expect("an agent");
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let mut stream = session.stream("go");
     moment.comes().await;
     stream.suspend();
@@ -405,7 +405,7 @@ async fn a_child_rests_with_its_parent_unless_its_tool_cannot_be_entered_again()
             builder
         };
         let agent = build().journal(journal.clone()).build().expect("an agent");
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let report = rests(session.stream("go"), &moment).await;
         assert_eq!(report.status, RunStatus::Suspended);
         session.close().await;
@@ -427,7 +427,7 @@ async fn a_run_that_waits_to_ask_again_rests_at_once_and_asks_in_the_next_proces
         waiting.add_permits(1);
         proceed()
     });
-    let mut session = builder.build().expect("an agent").session().await;
+    let mut session = builder.build().expect("an agent").session().await.expect("a session");
     let stream = session.stream("go");
     waits.acquire().await.expect("it is open").forget();
     stream.suspend();
@@ -467,7 +467,7 @@ async fn a_session_that_is_left_has_not_ended_and_goes_on_elsewhere() {
         });
         builder.build().expect("an agent")
     };
-    let mut session = build(journal.clone()).session().await;
+    let mut session = build(journal.clone()).session().await.expect("a session");
     session.prompt("go").await.expect("a run");
     let id = session.id().to_owned();
     session.leave().await;
@@ -484,7 +484,7 @@ async fn a_run_that_is_cancelled_and_suspended_is_cancelled() {
     let (log, moment) = (Log::default(), Moment::default());
     let mut builder = Agent::builder(Plan::new(&[("one", "{}")], "all done"));
     builder.journal(MemoryJournal::default()).tool(slow("one", &moment, &log));
-    let mut session = builder.build().expect("an agent").session().await;
+    let mut session = builder.build().expect("an agent").session().await.expect("a session");
     let stream = session.stream("go");
     moment.comes().await;
     stream.suspend();

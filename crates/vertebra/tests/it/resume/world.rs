@@ -254,7 +254,7 @@ pub(crate) fn live(mortal: Mortal, agent: Agent) -> Option<RunReport> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("a runtime");
     let report = runtime.block_on(async {
         let work = async {
-            let mut session = agent.session().await;
+            let mut session = agent.session().await.expect("a session");
             let report = session.prompt("go").await;
             session.close().await;
             report.unwrap_or_else(|failed| *failed.0)
@@ -307,7 +307,7 @@ pub(crate) fn whole(world: &World) -> After {
     let agent = world.agent(mortal);
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     let (state, report) = runtime.block_on(async {
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         let report = session.prompt("go").await.expect("a run that ends well");
         let state = session.state().await;
         session.close().await;

@@ -35,6 +35,40 @@ fn a_run_is_listed_and_shown_with_its_calls_and_who_decided() {
 }
 
 #[test]
+fn what_output_denied_or_changed_is_shown_nowhere() {
+    let hooks = [
+        ("deny = \"it stays here\"", "", 3, json!("stopped")),
+        ("set = { text = \"something else\" }", "something else\n", 0, json!("completed")),
+    ];
+    for (does, out, code, status) in hooks {
+        let machine = Machine::new();
+        machine.user_settings(&format!("[[hook]]\nname = \"stays\"\npoint = \"Output\"\n{does}\n"));
+        let told = machine.plays(&[bash("ls"), say("The code is SECRET.")], BYPASS);
+        assert_eq!((told.code, &*told.out), (code, out), "{}", told.err);
+        assert!(!told.err.contains("SECRET"), "{}", told.err);
+        let shown = machine.json(&["sessions", "show", "last"]);
+        assert_eq!(shown["runs"][0]["status"], status);
+        assert!(!shown.to_string().contains("SECRET"), "{shown}");
+        assert!(shown.to_string().contains("stays"), "who decided is there: {shown}");
+        assert_eq!(shown["runs"][0]["steps"][1]["said"], out.trim());
+        let exported = machine.runs(&["sessions", "export", "last"]);
+        assert!(exported.out.contains("SECRET"), "the journal itself keeps what a replay needs");
+    }
+}
+
+#[test]
+fn a_session_that_a_hook_denies_does_not_begin_and_the_reason_is_shown() {
+    let machine = Machine::new();
+    machine
+        .user_settings("[[hook]]\nname = \"office-hours\"\npoint = \"SessionStart\"\ndeny = \"come back on Monday\"\n");
+    let told = machine.plays(&[say("hi")], &[]);
+    assert_eq!((told.code, &*told.out), (4, ""), "{}", told.err);
+    assert!(told.err.contains("the session was denied by policy/office-hours: come back on Monday"), "{}", told.err);
+    let sessions = machine.sessions();
+    assert_eq!((sessions.len(), &sessions[0]["status"]), (1, &json!("ended")), "{sessions:?}");
+}
+
+#[test]
 fn a_session_is_known_by_any_part_of_its_name_that_no_other_has() {
     let machine = Machine::new();
     for prompt in ["one", "two"] {
