@@ -265,7 +265,7 @@ mod tests {
     proptest! {
         #[test]
         fn copies_of_a_conversation_go_on_each_on_their_own(acts in acts(), first in 0usize..70) {
-            let mut copies: Vec<(Messages, Vec<Message>)> = vec![Default::default()];
+            let mut copies = vec![(Messages::default(), Vec::new())];
             let (mut current, mut number) = (0, 0);
             let mut message = || {
                 number += 1;
