@@ -89,6 +89,11 @@ pub(crate) fn tools(count: usize) -> Case {
     Case::new(set, call(&work::tool(chosen), json!({ "command": work::COMMAND })))
 }
 
+/// Registers so many hooks, each for one tool, again and again.
+pub(crate) fn registering(count: usize) -> impl FnMut() -> Hooks {
+    move || tools(count).hooks
+}
+
 /// A thousand hooks, each for a command; the event is about one of them.
 pub(crate) fn regexes() -> Case {
     let mut set = HookSet::new();

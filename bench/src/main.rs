@@ -34,7 +34,9 @@ fn main() -> ExitCode {
         .case("one_changing_hook", || dispatch::routine(dispatch::changing()))
         .case("tools_1", || dispatch::routine(dispatch::tools(1)))
         .case("tools_1000", || dispatch::routine(dispatch::tools(bench_harness::work::MANY)))
-        .case("regex_1000", || dispatch::routine(dispatch::regexes()));
+        .case("regex_1000", || dispatch::routine(dispatch::regexes()))
+        .plain_case("register_100", || dispatch::registering(100))
+        .plain_case("register_1000", || dispatch::registering(1000));
     let suite = turn::cases(suite);
     #[cfg(feature = "outside")]
     let suite = backtest::cases(outside::cases(suite));

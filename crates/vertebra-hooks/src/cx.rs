@@ -4,7 +4,7 @@ use std::{
     mem,
     ops::{Deref, DerefMut},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
 };
@@ -12,9 +12,12 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Change, Event, HookError, Lasting, Notes, Point, RecordView, State, log::SoFar};
+use crate::{
+    Change, Event, Frame, HookError, HookInfo, Lasting, Notes, Point, RecordView, State,
+    log::{Log, SoFar},
+};
 
-type Scope<P> = <<P as Point>::State as State>::Scope;
+pub(crate) type Scope<P> = <<P as Point>::State as State>::Scope;
 
 /// The event at point `P`, in the company of the state and the run it belongs to.
 ///
@@ -22,14 +25,19 @@ type Scope<P> = <<P as Point>::State as State>::Scope;
 /// watch gets `&Cx` and cannot. What a hook writes holds only if it succeeds: the first write keeps the form from
 /// before, and a hook that errors, panics, times out or is cancelled leaves everything as it was.
 pub struct Cx<'a, P: Point> {
-    inner: Inner<'a, P>,
+    pub(crate) inner: Inner<'a, P>,
 }
 
-struct Inner<'a, P: Point> {
-    event: &'a mut P::Event,
-    state: &'a mut P::State,
-    scope: &'a Scope<P>,
-    so_far: SoFar<'a, P>,
+pub(crate) struct Inner<'a, P: Point> {
+    pub(crate) event: &'a mut P::Event,
+    pub(crate) state: &'a mut P::State,
+    pub(crate) scope: &'a Scope<P>,
+    infos: &'a [Arc<HookInfo>],
+    pub(crate) log: &'a mut Log<P>,
+    /// How many hooks of the log the record shows: a guard sees what the hooks did, and nothing of the other guards.
+    pub(crate) upto: u32,
+    /// Whether the decision stands.
+    pub(crate) is_decided: bool,
     /// Boxed, because most hooks write nothing; the record keeps the box as it is.
     undo: Option<Box<Undo<P>>>,
     /// The place of the hook that runs. Guards that wait share a context, and each sets it whenever it is polled.
@@ -62,16 +70,13 @@ pub(crate) struct Undo<P: Point> {
 }
 
 impl<'a, P: Point> Cx<'a, P> {
+    /// The context of all hooks of a dispatch, one after another.
     #[inline]
-    pub(crate) fn new(
-        event: &'a mut P::Event,
-        state: &'a mut P::State,
-        scope: &'a Scope<P>,
-        so_far: SoFar<'a, P>,
-        place: u32,
-    ) -> Self {
-        let (place, accounts) = (AtomicU32::new(place), Mutex::default());
-        Self { inner: Inner { event, state, scope, so_far, undo: None, place, accounts } }
+    pub(crate) fn new(frame: Frame<'a, P>, infos: &'a [Arc<HookInfo>], log: &'a mut Log<P>) -> Self {
+        let Frame { event, state, scope, retries: _ } = frame;
+        let (place, accounts) = (AtomicU32::new(0), Mutex::default());
+        let (upto, is_decided, undo) = (u32::MAX, false, None);
+        Self { inner: Inner { event, state, scope, infos, log, upto, is_decided, undo, place, accounts } }
     }
 
     /// The state as earlier hooks left it.
@@ -93,11 +98,11 @@ impl<'a, P: Point> Cx<'a, P> {
 
     /// This dispatch so far: who ran, what they answered and changed. A watch also finds the decision in it.
     pub fn record(&self) -> RecordView<'_, P> {
-        let Inner { event, state, so_far, undo, .. } = &self.inner;
+        let &Inner { ref event, ref state, infos, ref log, upto, is_decided, ref undo, .. } = &self.inner;
         let before = undo.as_deref();
         let event = before.and_then(|before| before.event.as_ref()).unwrap_or(event);
         let state = before.and_then(|before| before.state.as_ref()).unwrap_or(state);
-        RecordView { so_far: *so_far, now: Some((event, state)) }
+        RecordView { so_far: SoFar { infos, log, upto, is_decided }, now: Some((event, state)) }
     }
 
     /// Tells of the hook's work: the record keeps it as [`Trace::account`](crate::Trace::account), also if the hook fails
@@ -113,7 +118,7 @@ impl<'a, P: Point> Cx<'a, P> {
     pub fn note(&mut self, lasting: Lasting, note: impl Serialize) -> Result<(), HookError> {
         let note = serde_json::to_value(note)?;
         let place = self.place();
-        let hook = self.inner.so_far.infos[place as usize].name.clone();
+        let hook = self.inner.infos[place as usize].name.clone();
         self.state_mut().notes_mut().put(lasting, hook, note);
         Ok(())
     }
@@ -132,7 +137,8 @@ impl<'a, P: Point> Cx<'a, P> {
         self.inner.place.load(Relaxed)
     }
 
-    /// The guard at this place continues: an account belongs to it now.
+    /// The hook at this place runs: an account belongs to it now.
+    #[inline]
     pub(crate) fn goes_on(&self, place: u32) {
         self.inner.place.store(place, Relaxed);
     }
@@ -154,14 +160,25 @@ impl<'a, P: Point> Cx<'a, P> {
     }
 
     /// Says what the hook wrote, and undoes it.
-    pub(crate) fn undone(self) -> Vec<Change> {
+    pub(crate) fn undone(&mut self) -> Vec<Change> {
         let Inner { event, state, undo, .. } = &self.inner;
-        undo.as_ref().map(|before| before.changes(Some(event), Some(state))).unwrap_or_default()
+        let changes = undo.as_ref().map(|before| before.changes(Some(event), Some(state)));
+        self.undo();
+        changes.unwrap_or_default()
     }
 
     /// Keeps what the hook wrote, and gives the form from before; `None` if it wrote nothing.
-    pub(crate) fn commit(mut self) -> Option<Box<Undo<P>>> {
+    pub(crate) fn commit(&mut self) -> Option<Box<Undo<P>>> {
         self.inner.undo.take()
+    }
+
+    /// Undoes what the hook wrote.
+    #[inline]
+    pub(crate) fn undo(&mut self) {
+        let Inner { event, state, undo, .. } = &mut self.inner;
+        if let Some(before) = undo.take() {
+            before.put_back(event, state);
+        }
     }
 }
 
@@ -193,10 +210,7 @@ impl<P: Point> Drop for Cx<'_, P> {
     /// Undoes what was written, unless it was committed. Runs also when a dispatch is dropped half way.
     #[inline]
     fn drop(&mut self) {
-        let Inner { event, state, undo, .. } = &mut self.inner;
-        if let Some(before) = undo.take() {
-            before.put_back(event, state);
-        }
+        self.undo();
     }
 }
 

@@ -13,9 +13,9 @@ use futures_util::future::join_all;
 
 use crate::{
     Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Outcome, Point, Ran, Skipped, State, Verdict,
-    cx::Accounts,
+    cx::{Accounts, Inner, Scope},
     hook::{ErasedGuard, ErasedWatch, Job, Look},
-    log::{Infos, Log, More, SoFar, Wrote},
+    log::{Infos, Log, More, Wrote},
     outcome::Finished,
     point::PointId,
     registry::Snapshot,
@@ -57,12 +57,15 @@ pub(crate) fn run<P: Point>(
 ) -> impl Future<Output = Outcome<P>> + Send {
     async move {
         let Some(at) = held.find(PointId::of(point)) else { return Outcome::nothing() };
-        let mut finished = Box::new(Finished { held, at, log: Log::new() });
+        let mut finished = Finished::boxed(held, at);
         {
             let Finished { held, at, log } = &mut *finished;
             let Some(table) = held.table::<P>(*at) else { return Outcome::nothing() };
+            let retries = frame.retries;
+            // All hooks, guards and watches are given the same context, one after another.
+            let mut job = Job::<P> { said: None, cx: Cx::new(frame, &table.infos, log) };
             // A dispatch that was dropped half way could not take its notes with it.
-            forget_notes(frame.state);
+            forget_notes(job.cx.inner.state);
             let began = Instant::now();
             // When the clock was read last: the time of a hook that does more than let pass runs from there.
             let mut mark = began;
@@ -70,19 +73,17 @@ pub(crate) fn run<P: Point>(
             // Hooks, one after another; each sees what the one before left.
             {
                 let lane = &table.hooks;
-                let mut selected = lane.select(frame.event, frame.state);
+                let mut selected = lane.select(job.cx.inner.event, job.cx.inner.state);
                 let (mut next, mut attempt) = (0, 1);
                 while let Some(at) = selected.get(next) {
                     let (slot, place) = (lane.slot(at), lane.place(at));
                     if !slot.enabled {
                         next += 1;
-                        log.skipped(place, Skipped::Disabled);
+                        job.cx.inner.log.skipped(place, Skipped::Disabled);
                         continue;
                     }
                     let mut waiting = None;
-                    let so_far = SoFar { infos: &table.infos, log: &*log, upto: u32::MAX, is_decided: false };
-                    let cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
-                    let mut job = Job { said: None, cx };
+                    job.cx.goes_on(place);
                     let failure = {
                         let work = pin!(slot.body.start(&mut job));
                         let mut hook = Started::new(work);
@@ -90,15 +91,16 @@ pub(crate) fn run<P: Point>(
                     };
                     if waiting.is_none() && attempt == 1 && lets_pass(job.said.as_ref()) && job.cx.is_untouched() {
                         next += 1;
-                        drop(job);
-                        log.quiet(place);
+                        job.said = None;
+                        job.cx.inner.log.quiet(place);
                         continue;
                     }
-                    let Some(ended) = job.end(failure, &slot.info, frame.retries, attempt) else {
+                    let Some(ended) = job.end(failure, &slot.info, retries, attempt) else {
                         attempt += 1;
                         continue;
                     };
                     let touched = matches!(ended.wrote, Wrote::Over(_));
+                    let log = &mut *job.cx.inner.log;
                     let kind = settle(log, &slot.info, place, Ended { attempt, ..ended }, lap(&mut mark));
                     attempt = 1;
                     if matches!(kind, Kind::Deny | Kind::Skip | Kind::Retry) {
@@ -108,34 +110,33 @@ pub(crate) fn run<P: Point>(
                     next += 1;
                     if touched {
                         // The matchers of later hooks judge the event as it is now, not as it came in.
-                        selected = lane.select(frame.event, frame.state);
+                        selected = lane.select(job.cx.inner.event, job.cx.inner.state);
                         next = selected.after(at);
                     }
                 }
             }
-            if !log.is_quiet() {
-                log.keep_final_form(frame.event, frame.state);
+            let cx = &mut job.cx;
+            if !cx.inner.log.is_quiet() {
+                cx.inner.log.keep_final_form(cx.inner.event, cx.inner.state);
             }
 
             // Guards, on the final form. Those that are ready are taken one after another; from the first that waits, the
             // rest run at the same time. Their verdicts are merged in order.
             {
                 let lane = &table.guards;
-                let selected = lane.select(frame.event, frame.state);
-                let upto = log.len();
+                let selected = lane.select(cx.inner.event, cx.inner.state);
+                cx.inner.upto = cx.inner.log.len();
                 let mut next = 0;
                 while let Some(at) = selected.get(next) {
                     let (slot, place) = (lane.slot(at), lane.place(at));
                     next += 1;
                     if !slot.enabled {
-                        log.skipped(place, Skipped::Disabled);
+                        cx.inner.log.skipped(place, Skipped::Disabled);
                         continue;
                     }
                     let (mut waiting, mut first_took, mut judged) = (None, None, Vec::new());
-                    let so_far = SoFar { infos: &table.infos, log: &*log, upto, is_decided: false };
-                    let mut cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
-                    let batch = Batch { lane, selected: &selected, retries: frame.retries, began: mark };
-                    let mut look = Look { said: None, cx: &cx };
+                    let batch = Batch { lane, selected: &selected, retries, began: mark, cx };
+                    let mut look = Look { said: None, cx };
                     let failure = {
                         let work = pin!(slot.body.start(&mut look));
                         let mut guard = Started::new(work);
@@ -144,11 +145,11 @@ pub(crate) fn run<P: Point>(
                         let (mut failure, mut others) = (None, None);
                         if !is_alone {
                             failure = Some(None);
-                            others = Some(Some(batch.from(next - 1, &cx)));
+                            others = Some(Some(batch.from(next - 1)));
                         }
                         poll_fn(|task| {
                             if failure.is_none() {
-                                cx.goes_on(place);
+                                batch.cx.goes_on(place);
                                 match supervise(&mut guard, &mut waiting, &slot.info, task) {
                                     Poll::Ready(ended) if others.is_none() => return Poll::Ready(ended),
                                     Poll::Ready(ended) => {
@@ -158,7 +159,7 @@ pub(crate) fn run<P: Point>(
                                     Poll::Pending => {}
                                 }
                             }
-                            let running = others.get_or_insert_with(|| Some(batch.from(next, &cx)));
+                            let running = others.get_or_insert_with(|| Some(batch.from(next)));
                             if let Some(work) = running
                                 && let Poll::Ready(all) = work.as_mut().poll(task)
                             {
@@ -172,20 +173,19 @@ pub(crate) fn run<P: Point>(
                         .await
                     };
                     let said = look.said;
-                    let mut accounts = cx.take_accounts();
-                    drop(cx);
-                    if waiting.is_none() && judged.is_empty() && accounts.is_empty() && lets_pass(said.as_ref()) {
-                        log.quiet(place);
+                    if waiting.is_none() && judged.is_empty() && lets_pass(said.as_ref()) && cx.is_untouched() {
+                        cx.inner.log.quiet(place);
                         continue;
                     }
+                    let mut accounts = cx.take_accounts();
                     let is_last = waiting.is_some() || !judged.is_empty();
                     let took = lap(&mut mark);
                     if slot.info.max_retries == 0 {
-                        let answer = within(frame.retries, answered(said, failure));
+                        let answer = within(retries, answered(said, failure));
                         let ended = Ended::looked(answer, accounts.take(place));
-                        settle(log, &slot.info, place, ended, first_took.unwrap_or(took));
+                        settle(cx.inner.log, &slot.info, place, ended, first_took.unwrap_or(took));
                     }
-                    settle_all(log, lane, judged, &mut accounts);
+                    settle_all(cx.inner.log, lane, judged, &mut accounts);
                     if is_last {
                         break;
                     }
@@ -195,49 +195,46 @@ pub(crate) fn run<P: Point>(
             // Watches, in order; the detached ones are handed over.
             {
                 let lane = &table.watches;
-                let selected = lane.select(frame.event, frame.state);
-                let upto = log.len();
+                let selected = lane.select(cx.inner.event, cx.inner.state);
+                (cx.inner.upto, cx.inner.is_decided) = (cx.inner.log.len(), true);
                 let mut glimpse = None;
                 let mut next = 0;
                 while let Some(at) = selected.get(next) {
                     let (slot, place) = (lane.slot(at), lane.place(at));
                     next += 1;
                     if !slot.enabled {
-                        log.skipped(place, Skipped::Disabled);
+                        cx.inner.log.skipped(place, Skipped::Disabled);
                         continue;
                     }
                     if slot.info.detached {
-                        let glimpse = glimpse.get_or_insert_with(|| Glimpse::of(&frame, &table.infos, log, upto));
+                        let glimpse = glimpse.get_or_insert_with(|| Glimpse::of(cx, &table.infos));
                         let ran = glimpse.hand_over(slot, place);
-                        log.tell(place, More::only(ran));
+                        cx.inner.log.tell(place, More::only(ran));
                         continue;
                     }
                     let mut waiting = None;
-                    let so_far = SoFar { infos: &table.infos, log: &*log, upto, is_decided: true };
-                    let mut cx = Cx::<P>::new(frame.event, frame.state, frame.scope, so_far, place);
-                    let mut look = Look { said: None, cx: &cx };
+                    cx.goes_on(place);
+                    let mut look = Look { said: None, cx };
                     let failure = {
                         let work = pin!(slot.body.0.start(&mut look));
                         let mut watch = Started::new(work);
                         poll_fn(|task| supervise(&mut watch, &mut waiting, &slot.info, task)).await
                     };
                     let said = look.said;
-                    let mut accounts = cx.take_accounts();
-                    drop(cx);
-                    if waiting.is_none() && accounts.is_empty() && matches!(said, Some(Ok(()))) {
-                        log.quiet(place);
+                    if waiting.is_none() && matches!(said, Some(Ok(()))) && cx.is_untouched() {
+                        cx.inner.log.quiet(place);
                         continue;
                     }
                     let answer = answered(said, failure).map(|()| P::Verdict::proceed());
                     if let Err(failure) = &answer {
                         tracing::warn!(watch = &*slot.info.name, point = slot.info.point, %failure, "a watch failed");
                     }
-                    let ended = Ended::looked(answer, accounts.take(place));
-                    settle(log, &slot.info, place, ended, lap(&mut mark));
+                    let ended = Ended::looked(answer, cx.take_accounts().take(place));
+                    settle(cx.inner.log, &slot.info, place, ended, lap(&mut mark));
                 }
             }
-            forget_notes(frame.state);
-            log.took = began.elapsed();
+            forget_notes(cx.inner.state);
+            cx.inner.log.took = began.elapsed();
         }
         Outcome::of(finished)
     }
@@ -277,17 +274,21 @@ impl<P: Point> Job<'_, P> {
     /// Returns the result of the hook; `None` if it failed and is to be tried again. What a hook that failed wrote is undone.
     #[cold]
     #[inline(never)]
-    fn end(mut self, failure: Option<Failure>, info: &HookInfo, retries: Retries, attempt: u32) -> Option<Ended<P>> {
-        let place = self.cx.place();
-        let mut accounts = self.cx.take_accounts();
-        let answer = within(retries, answered(self.said, failure));
+    fn end(&mut self, failure: Option<Failure>, info: &HookInfo, retries: Retries, attempt: u32) -> Option<Ended<P>> {
+        let account = self.cx.take_accounts().take(self.cx.place());
+        let answer = within(retries, answered(self.said.take(), failure));
         let wrote = match &answer {
             Ok(_) if info.shadow => Wrote::Undone(self.cx.undone()),
             Ok(_) => self.cx.commit().map_or(Wrote::Nothing, Wrote::Over),
-            Err(failure) if is_tried_again(failure, info, attempt) => return None,
-            Err(_) => Wrote::Nothing,
+            Err(failure) => {
+                self.cx.undo();
+                if is_tried_again(failure, info, attempt) {
+                    return None;
+                }
+                Wrote::Nothing
+            }
         };
-        Some(Ended { answer, wrote, account: accounts.take(place), attempt })
+        Some(Ended { answer, wrote, account, attempt })
     }
 }
 
@@ -364,6 +365,7 @@ struct Batch<'b, P: Point> {
     retries: Retries,
     /// When they begin.
     began: Instant,
+    cx: &'b Cx<'b, P>,
 }
 
 /// The result of a guard that ran beside others.
@@ -378,8 +380,8 @@ struct Judged<P: Point> {
 impl<'b, P: Point> Batch<'b, P> {
     /// Runs the guards from the `first`th on.
     #[cold]
-    fn from(&self, first: usize, cx: &'b Cx<'b, P>) -> Pin<Box<dyn Future<Output = Vec<Judged<P>>> + Send + 'b>> {
-        let Self { lane, selected, retries, began } = *self;
+    fn from(&self, first: usize) -> Pin<Box<dyn Future<Output = Vec<Judged<P>>> + Send + 'b>> {
+        let Self { lane, selected, retries, began, cx } = *self;
         let guards = (first..).map_while(|next| selected.get(next));
         Box::pin(join_all(guards.map(|at| judge(lane, at, cx, retries, began))))
     }
@@ -433,7 +435,7 @@ struct Glimpse<P: Point>(Arc<Seen<P>>);
 struct Seen<P: Point> {
     event: P::Event,
     state: P::State,
-    scope: <P::State as State>::Scope,
+    scope: Scope<P>,
     infos: Infos,
     log: Log<P>,
     upto: u32,
@@ -441,9 +443,10 @@ struct Seen<P: Point> {
 
 impl<P: Point> Glimpse<P> {
     #[cold]
-    fn of(frame: &Frame<'_, P>, infos: &Infos, log: &Log<P>, upto: u32) -> Self {
-        let (event, state, scope) = (frame.event.clone(), frame.state.clone(), frame.scope.clone());
-        Self(Arc::new(Seen { event, state, scope, infos: infos.clone(), log: log.clone(), upto }))
+    fn of(cx: &Cx<'_, P>, infos: &Infos) -> Self {
+        let Inner { event, state, scope, log, upto, .. } = &cx.inner;
+        let (event, state, scope) = (P::Event::clone(event), P::State::clone(state), Scope::<P>::clone(scope));
+        Self(Arc::new(Seen { event, state, scope, infos: infos.clone(), log: Log::clone(log), upto: *upto }))
     }
 
     fn hand_over(&self, slot: &Slot<Watcher<P>>, place: u32) -> Ran {
@@ -454,9 +457,11 @@ impl<P: Point> Glimpse<P> {
 }
 
 async fn see_later<P: Point>(seen: Arc<Seen<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>, place: u32) {
-    let (mut event, mut state) = (seen.event.clone(), seen.state.clone());
-    let so_far = SoFar { infos: &seen.infos, log: &seen.log, upto: seen.upto, is_decided: true };
-    let cx = Cx::<P>::new(&mut event, &mut state, &seen.scope, so_far, place);
+    let (mut event, mut state, mut log) = (seen.event.clone(), seen.state.clone(), seen.log.clone());
+    let frame = Frame { event: &mut event, state: &mut state, scope: &seen.scope, retries: Retries::Exhausted };
+    let mut cx = Cx::<P>::new(frame, &seen.infos, &mut log);
+    (cx.inner.upto, cx.inner.is_decided) = (seen.upto, true);
+    cx.goes_on(place);
     let mut look = Look { said: None, cx: &cx };
     let failure = {
         let work = pin!(watch.start(&mut look));

@@ -241,7 +241,7 @@ pub struct RecordView<'a, P: Point> {
 pub(crate) struct SoFar<'a, P: Point> {
     pub(crate) infos: &'a [Arc<HookInfo>],
     pub(crate) log: &'a Log<P>,
-    /// So many hooks: a guard sees what the hooks did, and nothing of the other guards.
+    /// So many hooks.
     pub(crate) upto: u32,
     /// Whether the decision stands.
     pub(crate) is_decided: bool,
@@ -294,20 +294,6 @@ impl<'a, P: Point> RecordView<'a, P> {
 
     fn decision(self) -> Option<&'a Ruling<P::Verdict>> {
         self.so_far.log.decision().filter(|_| self.so_far.is_decided)
-    }
-
-    /// Whether the decision was a failure that failed closed, and not an opinion.
-    pub(crate) fn decided_by_failure(self) -> bool {
-        let SoFar { infos, log, .. } = self.so_far;
-        if let Some(recorded) = log.told.as_ref().and_then(|told| told.recorded.as_ref()) {
-            return recorded.decided_by_failure();
-        }
-        let Some(by) = self.decided_by() else { return false };
-        log.cells.iter().any(|cell| {
-            let info = &infos[cell.place as usize];
-            let failed = |more: &More<P>| matches!(more.ran, Ran::Failed { .. });
-            info.name == *by && !info.shadow && log.more(*cell).is_some_and(failed)
-        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Notes: what a hook leaves for later hooks, under its own name.
 
+use std::sync::Arc;
+
 use rpds::HashTrieMapSync;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,8 +23,15 @@ pub enum Lasting {
 }
 
 /// The notes in force, by the hook that wrote them. Typed in Rust, JSON in the record and on the wire.
+///
+/// Most of the time there are none, and a copy of none costs nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Notes {
+#[serde(from = "Boards", into = "Boards")]
+pub struct Notes(Option<Arc<Boards>>);
+
+/// Notes by how long they last; not all of the boards are empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Boards {
     dispatch: Board,
     step: Board,
     run: Board,
@@ -31,38 +40,55 @@ pub struct Notes {
 impl Notes {
     /// The note that `hook` left, the shortest-lived first.
     pub fn get(&self, hook: &str) -> Option<&Value> {
-        [&self.dispatch, &self.step, &self.run].into_iter().find_map(|board| board.get(hook))
+        self.0.as_ref()?.all().into_iter().find_map(|(_, board)| board.get(hook))
     }
 
     /// Writes a note.
     pub fn put(&mut self, lasting: Lasting, hook: Name, note: Value) {
-        self.board_mut(lasting).insert_mut(hook, note);
+        Arc::make_mut(self.0.get_or_insert_default()).board_mut(lasting).insert_mut(hook, note);
     }
 
     /// Forgets all notes of one lifetime. The loop calls it where that lifetime ends.
+    #[inline]
     pub fn clear(&mut self, lasting: Lasting) {
-        let board = self.board_mut(lasting);
-        if !board.is_empty() {
-            *board = Board::default();
+        if let Some(boards) = self.0.take() {
+            self.0 = Boards::without(boards, lasting);
         }
     }
 
     /// The notes that `after` has and `self` has not.
     pub fn changes(&self, after: &Self) -> Vec<Change> {
-        [
-            ("dispatch", &self.dispatch, &after.dispatch),
-            ("step", &self.step, &after.step),
-            ("run", &self.run, &after.run),
-        ]
-        .into_iter()
-        .flat_map(|(lasting, before, after)| {
+        let Some(after) = &after.0 else { return Vec::new() };
+        let none = Boards::default();
+        let before = self.0.as_deref().unwrap_or(&none);
+        let boards = before.all().into_iter().zip(after.all());
+        let changes = boards.flat_map(|((lasting, before), (_, after))| {
             after.iter().filter(move |(hook, note)| before.get(*hook) != Some(note)).map(move |(hook, note)| Change {
                 path: format!("/notes/{lasting}/{}", escape(hook)),
                 before: before.get(hook).cloned(),
                 after: Some(note.clone()),
             })
-        })
-        .collect()
+        });
+        changes.collect()
+    }
+}
+
+impl Boards {
+    fn all(&self) -> [(&'static str, &Board); 3] {
+        [("dispatch", &self.dispatch), ("step", &self.step), ("run", &self.run)]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all().into_iter().all(|(_, board)| board.is_empty())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn without(mut boards: Arc<Self>, lasting: Lasting) -> Option<Arc<Self>> {
+        if !boards.all()[lasting as usize].1.is_empty() {
+            *Arc::make_mut(&mut boards).board_mut(lasting) = Board::default();
+        }
+        (!boards.is_empty()).then_some(boards)
     }
 
     fn board_mut(&mut self, lasting: Lasting) -> &mut Board {
@@ -71,5 +97,17 @@ impl Notes {
             Lasting::Step => &mut self.step,
             Lasting::Run => &mut self.run,
         }
+    }
+}
+
+impl From<Boards> for Notes {
+    fn from(boards: Boards) -> Self {
+        Self((!boards.is_empty()).then(|| Arc::new(boards)))
+    }
+}
+
+impl From<Notes> for Boards {
+    fn from(notes: Notes) -> Self {
+        notes.0.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 }

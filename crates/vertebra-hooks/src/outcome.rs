@@ -31,6 +31,12 @@ pub(crate) struct Finished<P: Point> {
 }
 
 impl<P: Point> Finished<P> {
+    /// Written where it stays: what is built elsewhere first is copied as a whole.
+    #[inline]
+    pub(crate) fn boxed(held: Guard<Arc<Snapshot>>, at: usize) -> Box<Self> {
+        Box::write(Box::new_uninit(), Self { held, at, log: Log::new() })
+    }
+
     fn record(&self) -> RecordView<'_, P> {
         // A dispatch that happened before has no table: its record says all.
         let infos = self.held.table::<P>(self.at).map_or(&[][..], |table| &table.infos);
@@ -93,7 +99,7 @@ impl<P: Point> Outcome<P> {
 
     /// Whether the decision was a failure that failed closed, and not an opinion.
     pub fn decided_by_failure(&self) -> bool {
-        self.0.as_ref().is_some_and(|finished| finished.record().decided_by_failure())
+        self.decision().is_some() && self.record().decided_by_failure()
     }
 
     /// Returns all rulings of one kind, in order.

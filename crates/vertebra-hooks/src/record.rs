@@ -124,11 +124,6 @@ impl Record {
         })
     }
 
-    /// Whether somebody has given this verdict so far: a guard that asks may leave what was allowed alone.
-    pub fn gave(&self, kind: Kind) -> bool {
-        self.verdicts().any(|(_, given)| given == kind)
-    }
-
     /// The failures in this dispatch, with the hooks that failed.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &Failure)> {
         self.counting().filter_map(|trace| match &trace.ran {

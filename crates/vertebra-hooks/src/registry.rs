@@ -199,8 +199,8 @@ impl Hooks {
 
     /// Returns whether a hook or a guard is registered at this point, and not only watches.
     #[inline]
-    pub fn any_decides_at<P: Point>(&self, _point: P) -> bool {
-        let point = TypeId::of::<P>();
+    pub fn any_decides_at<P: Point>(&self, point: P) -> bool {
+        let point = PointId::of(point);
         self.inner.may_listen(point) && {
             let held = self.inner.snapshot.load();
             held.find(point).and_then(|at| held.table::<P>(at)).is_some_and(Table::decides)
@@ -238,12 +238,8 @@ impl Hooks {
 
     /// [`dispatch`](Self::dispatch) for points without a state of their own.
     pub async fn fire<P: Point<State = Bare>>(&self, point: P, event: &mut P::Event) -> Outcome<P> {
-        if !self.inner.may_listen(PointId::of(point)) {
-            return Outcome::nothing();
-        }
         let mut state = Bare::default();
-        let frame = Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed };
-        run(point, self.inner.snapshot.load(), frame).await
+        self.dispatch(point, Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed }).await
     }
 
     /// Does an operation inside the arounds that wrap it.
@@ -260,17 +256,22 @@ impl Hooks {
         F: Fn(O::Event) -> Fut + Send + Sync,
         Fut: Future<Output = O::Output> + Send,
     {
+        match self.arounds::<O>() {
+            Some(table) => table.run(&core, event, state, scope).await,
+            // One place for both who have none, because each has room for all that the operation needs.
+            None => Ok(core(event).await),
+        }
+    }
+
+    /// The arounds of an operation, if it has some.
+    fn arounds<O: Operation>(&self) -> Option<Arc<AroundTable<O>>> {
         let operation = PointId::of_operation::<O>();
         if !self.inner.may_listen(operation) {
-            return Ok(core(event).await);
+            return None;
         }
         let held = self.inner.snapshot.load();
-        let table = held.find(operation).map(|at| held.tables[at].1.clone());
-        drop(held);
-        match table.and_then(|table| table.downcast::<AroundTable<O>>().ok()) {
-            Some(table) if !table.is_empty() => table.run(&core, event, state, scope).await,
-            _ => Ok(core(event).await),
-        }
+        let table = held.tables[held.find(operation)?].1.clone();
+        table.downcast::<AroundTable<O>>().ok().filter(|table| !table.is_empty())
     }
 
     /// The hooks of a point in the order they run, and which of them match an event.

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use super::targets::Part;
 use crate::stage::Stage;
 
 /// The name of our own suite in its lines.
@@ -67,8 +68,8 @@ pub(crate) struct Binary {
 
 /// Builds Vertebra's suite and those of the peers, Vertebra's first. A peer that does not build is left out, and a note
 /// says so.
-pub(crate) fn build(peers: &[Peer], notes: &mut Vec<String>) -> anyhow::Result<Vec<Binary>> {
-    let mut binaries = vec![own(&[])?];
+pub(crate) fn build(peers: &[Peer], parts: &[Part], notes: &mut Vec<String>) -> anyhow::Result<Vec<Binary>> {
+    let mut binaries = vec![if parts.contains(&Part::Outside) { own(&[])? } else { build_core()? }];
     for package in packages(peers) {
         let built = executables("bench/peers/Cargo.toml", package, &[]).unwrap_or_else(|error| {
             eprintln!("{package}: {error}");

@@ -24,6 +24,7 @@ use clap::ValueEnum as _;
 use binary::Peer;
 use results::Results;
 use table::Paint;
+use targets::Part;
 
 #[derive(clap::Args)]
 pub(crate) struct Request {
@@ -33,6 +34,9 @@ pub(crate) struct Request {
     /// Measures it beside these peers only
     #[arg(long, value_delimiter = ',', value_name = "PEER,…")]
     peers: Vec<Peer>,
+    /// Measures only these parts
+    #[arg(long, value_delimiter = ',', value_name = "PART,…")]
+    only: Vec<Part>,
     /// Counts instructions too, with valgrind; takes minutes
     #[arg(long)]
     instructions: bool,
@@ -43,8 +47,9 @@ pub(crate) struct Request {
 
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     let mut results = Results::begin();
-    let binaries = binary::build(&request.peers(), &mut results.notes)?;
-    runner::measure(&binaries, &mut results)?;
+    let parts = request.parts();
+    let binaries = binary::build(&request.peers(), &parts, &mut results.notes)?;
+    runner::measure(&binaries, &parts, &mut results)?;
     if request.instructions {
         instructions::count(&binaries, &mut results);
     } else {
@@ -59,6 +64,10 @@ impl Request {
     fn peers(&self) -> Vec<Peer> {
         let wanted = |peer: &Peer| !self.without_peers && (self.peers.is_empty() || self.peers.contains(peer));
         Peer::value_variants().iter().copied().filter(wanted).collect()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        if self.only.is_empty() { Part::value_variants().to_vec() } else { self.only.clone() }
     }
 }
 
@@ -94,10 +103,20 @@ mod tests {
         request: Request,
     }
 
-    fn check(line: &str, expected: &[Peer]) {
+    fn request(line: &str) -> Request {
         let words = ["bench"].into_iter().chain(line.split_whitespace());
         let parsed: Line = clap::Parser::try_parse_from(words).unwrap();
-        assert_eq!(parsed.request.peers(), expected, "{line}");
+        parsed.request
+    }
+
+    fn check(line: &str, expected: &[Peer]) {
+        assert_eq!(request(line).peers(), expected, "{line}");
+    }
+
+    #[test]
+    fn all_parts_are_measured_unless_somebody_names_some() {
+        assert_eq!(request("").parts(), Part::value_variants());
+        assert_eq!(request("--only dispatch,turn").parts(), [Part::Dispatch, Part::Turn]);
     }
 
     #[test]

@@ -8,13 +8,14 @@ use super::binary::{Binary, VERTEBRA};
 use super::measurement::Measurement;
 use super::number::time;
 use super::results::Results;
+use super::targets::Part;
 use crate::stage::answers;
 
 const PASSES: usize = 2;
 
 /// Measures all cases. Those who do the same work take turns, so that a busy minute of the machine meets all of them,
 /// and every measurement has a process of its own, so that none inherits another one's heap.
-pub(crate) fn measure(binaries: &[Binary], results: &mut Results) -> anyhow::Result<()> {
+pub(crate) fn measure(binaries: &[Binary], parts: &[Part], results: &mut Results) -> anyhow::Result<()> {
     let core = Core::found();
     if core == Core::Any {
         results.notes.push("not pinned to one core, because `taskset -c 0` does not work here".to_owned());
@@ -29,7 +30,7 @@ pub(crate) fn measure(binaries: &[Binary], results: &mut Results) -> anyhow::Res
     }
     let mut pairs: Vec<(usize, &Binary, &str)> = vec![];
     for (binary, cases) in &suites {
-        for case in cases {
+        for case in cases.iter().filter(|case| parts.contains(&Part::of(case))) {
             // By the place of the case among ours, for whoever has it; what only a peer does comes last.
             let place = suites[0].1.iter().position(|ours| ours == case).unwrap_or(usize::MAX);
             pairs.push((place, binary, case));

@@ -4,10 +4,10 @@ mod model;
 mod script;
 
 use proptest::prelude::*;
-use vertebra_hooks::{FailurePolicy, Hooks, Kind, Ran, RegisterError, Retries, Role, Verdict};
+use vertebra_hooks::{FailurePolicy, Hooks, Kind, Ran, RegisterError, Retries, Role, State, Verdict};
 
 use self::script::{
-    End, Script, bytes, ends, fails, play, play_once, retries, script, scripts, scripts_without_wishes, set,
+    End, Script, bytes, ends, fails, play, play_once, play_until, retries, script, scripts, scripts_without_wishes, set,
 };
 use crate::world::{Fired, Seen};
 
@@ -17,9 +17,8 @@ fn config() -> ProptestConfig {
 
 fn left(fired: Fired, seen: Vec<String>) -> model::Left {
     let ruling = |ruling: &vertebra_hooks::Ruling<_>| (ruling.by.to_string(), Verdict::kind(&ruling.verdict));
-    let trail = fired.desk.metadata.get("trail").and_then(|trail| trail.as_array().cloned()).unwrap_or_default();
     model::Left {
-        trail: trail.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
+        trail: script::trail(&fired.desk),
         seen,
         rulings: fired.outcome.rulings().iter().map(ruling).collect(),
         decision: fired.outcome.decision().map(ruling),
@@ -27,8 +26,8 @@ fn left(fired: Fired, seen: Vec<String>) -> model::Left {
     }
 }
 
-/// A hook that writes and then ends like this; the weakest there is, put anywhere.
-fn intruder(ends: End, priority: i32) -> Script {
+/// A hook that writes and then ends like this, at once or after a wait; the weakest there is, put anywhere.
+fn intruder(ends: End, waits: bool, priority: i32) -> Script {
     Script {
         name: "intruder".into(),
         role: Role::Hook,
@@ -38,7 +37,7 @@ fn intruder(ends: End, priority: i32) -> Script {
         only: None,
         enabled: true,
         writes: Some("b"),
-        waits: true,
+        waits,
         ends,
         policy: FailurePolicy::Open,
         shadow: false,
@@ -94,14 +93,15 @@ proptest! {
         mut scripts in scripts_without_wishes(),
         says in ends(),
         denies in prop::sample::select(vec![End::Says(Kind::Deny), End::Errs, End::Panics, End::Hangs]),
+        waits in any::<bool>(),
         priority in -1..5,
     ) {
-        let mut guard = intruder(denies, priority);
+        let mut guard = intruder(denies, waits, priority);
         guard.role = Role::Guard;
         guard.writes = None;
         guard.policy = FailurePolicy::Closed;
         scripts.push(guard);
-        let mut other = intruder(says, 4 - priority);
+        let mut other = intruder(says, !waits, 4 - priority);
         other.name = "other".into();
         scripts.push(other);
 
@@ -124,17 +124,43 @@ proptest! {
     fn a_hook_that_fails_open_might_as_well_not_be_there(
         mut scripts in scripts_without_wishes(),
         ends in prop_oneof![fails(), Just(End::Says(Kind::Retry))],
+        waits in any::<bool>(),
         priority in -1..5,
     ) {
         let (fired, seen) = play(&scripts, Retries::Exhausted);
         let without = left(fired, seen);
-        scripts.push(intruder(ends, priority));
+        scripts.push(intruder(ends, waits, priority));
         let (fired, seen) = play(&scripts, Retries::Exhausted);
         let changed = fired.outcome.record().changes().any(|(author, _)| author == "intruder");
         let mut with = left(fired, seen);
         with.seen.retain(|line| !line.starts_with("intruder "));
         prop_assert!(!changed);
         prop_assert_eq!(with, without);
+    }
+
+    /// Law 4 where the dispatch is dropped, at any of its polls: inside a hook, a guard or a watch.
+    #[test]
+    fn a_cancelled_dispatch_leaves_what_the_hooks_before_left_and_nothing_of_the_one_it_was_in(
+        scripts in scripts_without_wishes(),
+        retries in retries(),
+        polls in 0usize..10,
+    ) {
+        let (fired, seen) = play(&scripts, retries);
+        let whole = left(fired, seen);
+        let cut = play_until(&scripts, retries, polls);
+        let is_hook = |name: &str| scripts.iter().any(|script| script.name == name && script.role == Role::Hook);
+        let mut ended: Vec<_> = cut.seen.iter().filter_map(|line| line.split(' ').next()).collect();
+        if cut.was_dropped && ended.last().is_some_and(|name| is_hook(name)) {
+            ended.pop();
+        }
+        let expected: Vec<_> = whole.trail.iter().filter(|name| ended.contains(&name.as_str())).cloned().collect();
+
+        prop_assert_eq!(script::trail(&cut.desk), expected.clone());
+        prop_assert_eq!(script::written(&cut.call), expected.clone());
+        for script in &scripts {
+            let has_note = State::notes(&cut.desk).get(&script.name).is_some();
+            prop_assert_eq!(has_note, expected.contains(&script.name), "the note of {}", script.name);
+        }
     }
 
     /// Law 5: deterministic order.

@@ -121,7 +121,7 @@ pub(crate) fn run_ended(session: &str, starts_over: bool) -> Entry {
         duration_ms: 1,
     };
     let checkpoint = Box::new(Checkpoint { starts_over, ..Checkpoint::default() });
-    entry(session, What::RunEnded { report, checkpoint })
+    entry(session, What::RunEnded { report: Box::new(report), checkpoint })
 }
 
 pub(crate) fn suspended(session: &str) -> Entry {

@@ -194,13 +194,39 @@ impl Budget {
 
     /// The limit, here or further up, that forbids another step; of several the strongest reason.
     pub fn exhausted(&self, clock: &dyn Clock) -> Option<Stop> {
-        strongest(self.path().flat_map(|node| node.exhausted(clock)))
+        self.reached(clock, &[Meter::Steps, Meter::Tokens, Meter::Cost])
     }
 
     /// The limit that forbids going on with a step that is already paid for.
     pub fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
-        let exhausted = self.path().flat_map(|node| node.exhausted(clock));
-        strongest(exhausted.filter(|stop| stop.reason != StopReason::Steps))
+        self.reached(clock, &[Meter::Tokens, Meter::Cost])
+    }
+
+    /// The limit of these, of time or of a deadline that is reached; of several the strongest, and of equals the nearest.
+    fn reached(&self, clock: &dyn Clock, meters: &[Meter]) -> Option<Stop> {
+        let mut strongest: Option<Stop> = None;
+        let mut add = |stop: Stop| {
+            if strongest.as_ref().is_none_or(|best| stop.reason > best.reason) {
+                strongest = Some(stop);
+            }
+        };
+        for node in self.path() {
+            for &meter in meters {
+                let used = node.used(meter);
+                if node.limit(meter).is_some_and(|limit| used >= limit) {
+                    add(node.stop(meter, used));
+                }
+            }
+            if let Some(limit) = node.limits.time.filter(|limit| node.active(clock) >= *limit) {
+                let message = format!("reached the time limit of {limit:?}");
+                add(Stop::hard(StopReason::Time, node.source(), message));
+            }
+            if let Some(deadline) = node.limits.deadline.filter(|deadline| clock.now() >= *deadline) {
+                let message = format!("the deadline {deadline} has passed");
+                add(Stop::hard(StopReason::Deadline, node.source(), message));
+            }
+        }
+        strongest
     }
 
     /// How much time is left, here and all the way up; `None` means no limit.
@@ -225,11 +251,6 @@ impl Budget {
     fn path(&self) -> impl Iterator<Item = &Node> {
         std::iter::successors(Some(&*self.0), |node| node.parent.as_ref().map(|parent| &*parent.0))
     }
-}
-
-/// The strongest reason; the first of equals, that is, the nearest.
-fn strongest(stops: impl Iterator<Item = Stop>) -> Option<Stop> {
-    stops.reduce(|best, stop| if stop.reason > best.reason { stop } else { best })
 }
 
 impl Node {
@@ -279,20 +300,6 @@ impl Node {
 
     fn source(&self) -> String {
         format!("limits of {}", self.owner)
-    }
-
-    fn exhausted(&self, clock: &dyn Clock) -> impl Iterator<Item = Stop> {
-        let meters = [Meter::Steps, Meter::Tokens, Meter::Cost].into_iter().filter_map(|meter| {
-            let (limit, used) = (self.limit(meter)?, self.used(meter));
-            (used >= limit).then(|| self.stop(meter, used))
-        });
-        let time = self.limits.time.filter(|limit| self.active(clock) >= *limit);
-        let time = time
-            .map(|limit| Stop::hard(StopReason::Time, self.source(), format!("reached the time limit of {limit:?}")));
-        let deadline = self.limits.deadline.filter(|deadline| clock.now() >= *deadline).map(|deadline| {
-            Stop::hard(StopReason::Deadline, self.source(), format!("the deadline {deadline} has passed"))
-        });
-        meters.chain(time).chain(deadline)
     }
 
     fn active(&self, clock: &dyn Clock) -> Duration {

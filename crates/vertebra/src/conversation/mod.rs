@@ -2,5 +2,6 @@
 
 pub(crate) mod compact;
 pub(crate) mod message;
+pub(crate) mod messages;
 pub(crate) mod state;
 pub(crate) mod usage;

@@ -1,6 +1,6 @@
 //! What every event carries: who, where, when.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,9 @@ pub struct At {
 impl At {
     /// The event's identifier: unique, and the same again when the run is replayed.
     pub fn event_id(&self) -> String {
-        format!("{}.{}", self.run.run_id, self.number)
+        let mut id = String::with_capacity(self.run.run_id.len() + 8);
+        write!(id, "{}.{}", self.run.run_id, self.number).expect("a string takes every text");
+        id
     }
 }
 

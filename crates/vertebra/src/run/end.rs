@@ -34,7 +34,7 @@ pub(crate) async fn tell(
     desk.state.notes_mut().clear(Lasting::Run);
     desk.state.settle(memory.before.usage + run.spent());
     let checkpoint = memory.checkpoint(run, desk, keeper);
-    let written = run.write(What::RunEnded { report: report.clone(), checkpoint }).await;
+    let written = run.write(What::RunEnded { report: Box::new(report.clone()), checkpoint }).await;
     let report = match told.map(drop).and(written.map_err(Interrupted::from)) {
         Ok(()) => report,
         Err(interrupted) => {

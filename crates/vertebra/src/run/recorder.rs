@@ -1,8 +1,11 @@
 //! How a run meets its journal: it writes what happens, and takes from its tape what has happened.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
 };
 
 use jiff::Timestamp;
@@ -157,7 +160,10 @@ impl Run {
                 tape.leave(&entry.run_id);
             }
         }
-        Ok(self.core().journal.append(entry).await?)
+        match self.core().journal.append_now(entry) {
+            ControlFlow::Break(taken) => Ok(taken?),
+            ControlFlow::Continue(entry) => Ok(self.core().journal.append(entry).await?),
+        }
     }
 
     /// Compares what happens in a replay with what was recorded. A run that is on another course ends.

@@ -4,7 +4,6 @@
 //! drops that future at any moment, and what was open then still has to be closed for its hooks and for the journal.
 
 use std::{
-    collections::BTreeMap,
     pin::pin,
     sync::{
         Arc,
@@ -158,13 +157,14 @@ impl Stage {
     }
 }
 
-/// The calls of a run that are under way, by the number of their first event.
-pub(crate) type Calls = BTreeMap<u64, Stage>;
+/// The calls of a run that are under way, each with the number of its first event, in call order. They are few.
+pub(crate) type Calls = Vec<(u64, Stage)>;
 
 impl Control {
     /// Forgets all calls. Returns what is still owed to their hooks.
     pub(crate) fn forget_all(&self) -> Vec<Open> {
-        std::mem::take(&mut *lock(&self.calls)).into_values().filter_map(|mut stage| stage.cut_short()).collect()
+        let calls = std::mem::take(&mut *lock(&self.calls));
+        calls.into_iter().filter_map(|(_, mut stage)| stage.cut_short()).collect()
     }
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// A call is requested, under a number of its own.
     pub(crate) fn request(control: &'a Control, order: &'a Order, index: usize, number: u64) -> Self {
-        lock(&control.calls).insert(number, Stage::Requested);
+        lock(&control.calls).push((number, Stage::Requested));
         Self { control, order, index, number }
     }
 
@@ -227,15 +227,15 @@ impl<'a> Turn<'a> {
 
     /// Whether no hook has seen the call.
     pub(crate) fn is_unseen(&self) -> bool {
-        matches!(lock(&self.control.calls).get(&self.number), Some(Stage::Requested))
+        self.with(|calls, place| place.is_some_and(|place| matches!(calls[place].1, Stage::Requested)))
     }
 
     /// Waits for the agents that work for the call, if its tool is at work.
     pub(crate) async fn let_go(&self) {
-        let work = match lock(&self.control.calls).get(&self.number) {
-            Some(Stage::Running { work, .. }) => Some(work.clone()),
+        let work = self.with(|calls, place| match &calls[place?].1 {
+            Stage::Running { work, .. } => Some(work.clone()),
             _ => None,
-        };
+        });
         if let Some(work) = work {
             work.let_go().await;
         }
@@ -243,7 +243,7 @@ impl<'a> Turn<'a> {
 
     /// Forgets the call. Returns what is still owed to its hooks.
     pub(crate) fn forget(&self) -> Option<Open> {
-        lock(&self.control.calls).remove(&self.number)?.cut_short()
+        self.with(|calls, place| calls.remove(place?).1.cut_short())
     }
 
     /// Waits until the hooks after it may begin, whether or not it ever passed those before it.
@@ -259,7 +259,20 @@ impl<'a> Turn<'a> {
     }
 
     fn advance(&self, step: impl FnOnce(&mut Stage) -> Result<(), RunError>) -> Result<(), RunError> {
-        step(lock(&self.control.calls).entry(self.number).or_insert(Stage::Requested))
+        self.with(|calls, place| {
+            let place = place.unwrap_or_else(|| {
+                calls.push((self.number, Stage::Requested));
+                calls.len() - 1
+            });
+            step(&mut calls[place].1)
+        })
+    }
+
+    /// Does something with the calls and the place of this one among them.
+    fn with<T>(&self, with: impl FnOnce(&mut Calls, Option<usize>) -> T) -> T {
+        let mut calls = lock(&self.control.calls);
+        let place = calls.iter().position(|(number, _)| *number == self.number);
+        with(&mut calls, place)
     }
 }
 

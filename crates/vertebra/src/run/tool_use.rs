@@ -30,10 +30,10 @@ use crate::{
 };
 
 /// What the calls of one step share.
-struct Floor {
+struct Floor<'c> {
     desk: Arc<Mutex<LoopState>>,
     order: Order,
-    calls: Vec<ToolCall>,
+    calls: &'c [ToolCall],
     /// Nothing more may begin.
     closing: AtomicBool,
     interrupted: Mutex<Option<Interrupted>>,
@@ -49,17 +49,23 @@ pub(crate) async fn use_tools(
         // A copy: if the step is dropped half way, the conversation is still there.
         desk: Arc::new(Mutex::new(desk.clone())),
         order: Order::new(match &*calls {
-            // It has no neighbours, so there is nothing to find out.
-            [_] => vec![Company::Alone],
+            // It has no neighbours, so there is nothing to find out: it runs alone.
+            [_] => Vec::new(),
             calls => {
                 calls.iter().map(|call| company(run, &run.core().tools.canonical(&call.tool), &call.args)).collect()
             }
         }),
-        calls: calls.clone(),
+        calls: &calls,
         closing: AtomicBool::new(false),
         interrupted: Mutex::default(),
     };
-    let results = join_all(calls.iter().enumerate().map(|(index, call)| use_tool(run, &floor, index, call))).await;
+    let results = match &*calls {
+        [call] => vec![use_tool(run, &floor, 0, call).await],
+        // Each in a box, because whoever takes a result out moves all that was kept for it.
+        calls => {
+            join_all(calls.iter().enumerate().map(|(index, call)| Box::pin(use_tool(run, &floor, index, call)))).await
+        }
+    };
     desk.clone_from(&*floor.desk.lock().await);
     let interrupted = floor.interrupted.into_inner().map_or(Ok(()), Err);
     (calls.into_iter().zip(results).collect(), interrupted)
@@ -81,7 +87,7 @@ fn only_reads(tool: &dyn ErasedTool, args: &Args) -> bool {
 }
 
 /// One call, inside the arounds of [`ToolUse`].
-async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> ToolResult {
+async fn use_tool(run: &Run, floor: &Floor<'_>, index: usize, call: &ToolCall) -> ToolResult {
     floor.order.before_tool(index).await;
     let before = floor.desk.lock().await.state.clone();
     let tool = run.core().tools.canonical(&call.tool);
@@ -124,7 +130,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
 }
 
 /// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
-async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
+async fn never_passed(run: &Run, floor: &Floor<'_>, call: &ToolCall, result: &ToolResult) {
     floor.desk.lock().await.state.used_tool(&call.tool);
     run.run_budget().count_call();
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
@@ -169,7 +175,7 @@ async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, r
 }
 
 /// One call between its hooks, as often as they say.
-async fn hooked(run: &Run, floor: &Floor, turn: Turn<'_>, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
+async fn hooked(run: &Run, floor: &Floor<'_>, turn: Turn<'_>, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
     match try_hooked(run, floor, turn, attempts, original).await {
         Ok(result) => result,
         Err(interrupt) => {
@@ -182,7 +188,7 @@ async fn hooked(run: &Run, floor: &Floor, turn: Turn<'_>, attempts: &AtomicU32, 
 
 async fn try_hooked(
     run: &Run,
-    floor: &Floor,
+    floor: &Floor<'_>,
     turn: Turn<'_>,
     attempts: &AtomicU32,
     original: ToolAsked,
@@ -205,7 +211,10 @@ async fn try_hooked(
             }
             turn.decide(asked.clone())?;
             let stops = desk.pending.stops().len();
-            let earlier = floor.calls.get(turn.earlier()).unwrap_or_default().into();
+            let earlier = match floor.calls.get(turn.earlier()) {
+                None | Some([]) => Arc::default(),
+                Some(calls) => calls.into(),
+            };
             let (admission, mut desk) = admit(run, desk, &mut asked, run.retries(attempt), &earlier).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
@@ -221,7 +230,7 @@ async fn try_hooked(
             continue;
         }
         let runs = matches!(admission, Ok(Next::Proceed { .. }));
-        let now = match &*floor.calls {
+        let now = match floor.calls {
             [_] => Company::Alone,
             _ if runs => company(run, &asked.call.tool, &asked.call.args),
             _ => Company::Together,
@@ -254,7 +263,7 @@ async fn try_hooked(
     }
 }
 
-impl Floor {
+impl Floor<'_> {
     fn close_if(&self, ending: bool) {
         self.closing.fetch_or(ending, Ordering::AcqRel);
     }
@@ -317,7 +326,7 @@ async fn conclude(
 /// for example, does not hold it up.
 async fn use_once(
     run: &Run,
-    floor: &Floor,
+    floor: &Floor<'_>,
     turn: Turn<'_>,
     asked: &ToolAsked,
     known: AgentState,
@@ -339,7 +348,9 @@ async fn use_once(
     };
     turn.start(Work { key: key.clone(), children })?;
     run.tell(|| News::ToolBegan { call: asked.call.clone() });
-    let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
+    // Agents that work for it may ask a person, and that time is nobody's work.
+    let clock = || if spec.delegates { run.budget().active(&**run.clock()) } else { run.clock().elapsed() };
+    let began = clock();
     let invocation = invoked(key.clone()).approved_for(approved);
     let remains = invocation.remains();
     // Called inside the barrier: a tool may panic before it returns a future.
@@ -369,13 +380,7 @@ async fn use_once(
     if run.control().is_suspended() && spec.delegates {
         return Err(run.control().interrupted());
     }
-    let took = if spec.delegates {
-        // Agents that work for it may have asked a person, and that time is nobody's work.
-        run.budget().active(&**run.clock()).saturating_sub(worked)
-    } else {
-        run.clock().elapsed().saturating_sub(began)
-    };
-    let result = result.took(millis(took));
+    let result = result.took(millis(clock().saturating_sub(began)));
     turn.end()?;
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)

@@ -1,7 +1,8 @@
 //! A journal in memory: the contract of the one on disk, as long as the process lives.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
+    ops::ControlFlow,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -18,7 +19,7 @@ pub struct MemoryJournal {
 struct Shelf {
     lines: Vec<Entry>,
     /// Who runs which session.
-    held: HashMap<Arc<str>, Weak<()>>,
+    held: BTreeMap<Arc<str>, Weak<()>>,
 }
 
 impl Shelf {
@@ -53,8 +54,8 @@ impl MemoryJournal {
     }
 }
 
-impl Journal for MemoryJournal {
-    async fn append(&self, entry: Entry) -> Result<(), JournalError> {
+impl MemoryJournal {
+    fn take(&self, entry: Entry) -> Result<(), JournalError> {
         let mut kept = self.shelf();
         if let What::SessionBegan { .. } = entry.what
             && !kept.is_held(&entry.session_id)
@@ -76,6 +77,16 @@ impl Journal for MemoryJournal {
         }
         kept.lines.push(entry);
         Ok(())
+    }
+}
+
+impl Journal for MemoryJournal {
+    async fn append(&self, entry: Entry) -> Result<(), JournalError> {
+        self.take(entry)
+    }
+
+    fn append_now(&self, entry: Entry) -> ControlFlow<Result<(), JournalError>, Entry> {
+        ControlFlow::Break(self.take(entry))
     }
 
     async fn claim(&self, session_id: &str) -> Result<Vec<Entry>, JournalError> {

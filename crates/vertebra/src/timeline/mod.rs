@@ -10,7 +10,7 @@ mod recorded;
 pub(crate) mod redaction;
 mod settled;
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, ops::ControlFlow, pin::Pin, sync::Arc};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,7 @@ pub enum What {
     /// A run ended.
     RunEnded {
         /// How.
-        report: RunReport,
+        report: Box<RunReport>,
         /// What the loop knew then.
         checkpoint: Box<Checkpoint>,
     },
@@ -334,6 +334,12 @@ pub trait Journal: Send + Sync + 'static {
     /// returns, and all before it are; the others may still be on their way.
     fn append(&self, entry: Entry) -> impl Future<Output = Result<(), JournalError>> + Send;
 
+    /// Does the same for a journal that need not wait for anything: breaks with the result. Another one continues with the
+    /// line, which is then appended.
+    fn append_now(&self, entry: Entry) -> ControlFlow<Result<(), JournalError>, Entry> {
+        ControlFlow::Continue(entry)
+    }
+
     /// Takes a session over for this handle alone, and gives back its lines from the latest one that
     /// [starts over](What::starts_over) on. Its first line claims a new session.
     ///
@@ -360,6 +366,7 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send 
 /// [`Journal`] with its futures boxed.
 pub(crate) trait ErasedJournal: Send + Sync {
     fn append(&self, entry: Entry) -> Boxed<'_, ()>;
+    fn append_now(&self, entry: Entry) -> ControlFlow<Result<(), JournalError>, Entry>;
     fn claim<'a>(&'a self, session_id: &'a str) -> Boxed<'a, Vec<Entry>>;
     fn release<'a>(&'a self, session_id: &'a str) -> Boxed<'a, ()>;
     fn keeps(&self) -> bool;
@@ -368,6 +375,10 @@ pub(crate) trait ErasedJournal: Send + Sync {
 impl<J: Journal> ErasedJournal for J {
     fn append(&self, entry: Entry) -> Boxed<'_, ()> {
         Box::pin(Journal::append(self, entry))
+    }
+
+    fn append_now(&self, entry: Entry) -> ControlFlow<Result<(), JournalError>, Entry> {
+        Journal::append_now(self, entry)
     }
 
     fn claim<'a>(&'a self, session_id: &'a str) -> Boxed<'a, Vec<Entry>> {
@@ -390,6 +401,10 @@ pub struct NoJournal;
 impl Journal for NoJournal {
     async fn append(&self, _entry: Entry) -> Result<(), JournalError> {
         Ok(())
+    }
+
+    fn append_now(&self, _entry: Entry) -> ControlFlow<Result<(), JournalError>, Entry> {
+        ControlFlow::Break(Ok(()))
     }
 
     fn keeps(&self) -> bool {

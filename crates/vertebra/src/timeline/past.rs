@@ -63,7 +63,7 @@ impl Past {
             What::Checkpoint(checkpoint) => self.checkpoint(number, line, checkpoint)?,
             What::RunEnded { report, checkpoint } => {
                 self.checkpoint(number, line, checkpoint)?;
-                self.runs.entry(run_id.clone()).or_default().ended = Some(report.clone());
+                self.runs.entry(run_id.clone()).or_default().ended = Some(RunReport::clone(report));
                 if self.unfinished.as_ref() == Some(run_id) {
                     self.unfinished = None;
                 }

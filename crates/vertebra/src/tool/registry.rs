@@ -1,7 +1,7 @@
 //! The tools of an agent, by name, with their compiled schemas.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     panic::AssertUnwindSafe,
     sync::Arc,
 };
@@ -16,7 +16,7 @@ const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 /// The tools of an agent.
 #[derive(Default)]
 pub(crate) struct Tools {
-    by_name: HashMap<Arc<str>, Held>,
+    by_name: BTreeMap<Arc<str>, Held>,
     offers: Arc<[Offer]>,
 }
 
@@ -28,7 +28,7 @@ struct Held {
 
 impl Tools {
     pub(crate) fn new(tools: Vec<Arc<dyn ErasedTool>>) -> Result<Self, BuildError> {
-        let mut by_name = HashMap::new();
+        let mut by_name = BTreeMap::new();
         let mut offers = Vec::new();
         let mut taken = HashSet::new();
         for tool in tools {
@@ -97,8 +97,7 @@ impl Tools {
     /// Why a call cannot be made, in words the model can use.
     pub(crate) fn check(&self, call: &ToolCall) -> Result<(), String> {
         let Some(held) = self.by_name.get(&*call.tool) else {
-            let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
-            names.sort_unstable();
+            let names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
             return Err(format!("unknown tool `{}`. Known: {}", call.tool, names.join(", ")));
         };
         if let Some(text) = &call.malformed {
@@ -108,18 +107,19 @@ impl Tools {
         if call.args.weight() > MAX_ARGUMENT_BYTES {
             return Err(format!("the arguments of `{}` are longer than {MAX_ARGUMENT_BYTES} bytes", call.tool));
         }
+        let args = call.args.to_value();
+        if held.validator.is_valid(&args) {
+            return Ok(());
+        }
         let problems: Vec<String> = held
             .validator
-            .iter_errors(&call.args.to_value())
+            .iter_errors(&args)
             .take(5)
             .map(|error| match error.instance_path().to_string() {
                 place if place.is_empty() => error.to_string(),
                 place => format!("{place}: {error}"),
             })
             .collect();
-        if problems.is_empty() {
-            return Ok(());
-        }
         Err(format!("the arguments of `{}` do not fit: {}", call.tool, problems.join("; ")))
     }
 }

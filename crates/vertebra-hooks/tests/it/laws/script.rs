@@ -1,12 +1,16 @@
 //! Random hooks: what they wish for, what they write, how they end.
 
-use std::time::Duration;
+use std::{
+    pin::pin,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vertebra_hooks::{
-    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet, Kind, Retries, Role,
-    Seen as Looked, Watch,
+    Answer, Attach, Cx, FailurePolicy, Frame, Guard, Hook, HookError, HookOptions, HookSet, Kind, Lasting, Retries,
+    Role, Seen as Looked, Watch,
 };
 
 use crate::world::{Call, CallVerdict, Calling, Desk, Fired, MatchCall, Seen, fire_at, hooks};
@@ -160,6 +164,7 @@ impl Hook<Calling> for Actor {
             write(cx, tool, &self.script.name);
             let trail = cx.state_mut().metadata.entry("trail".into()).or_insert_with(|| json!([]));
             trail.as_array_mut().expect("only actors write it").push(json!(self.script.name));
+            cx.note(Lasting::Run, &self.script.name)?;
         }
         self.act().await
     }
@@ -185,6 +190,21 @@ pub(crate) fn write(call: &mut Call, tool: &str, name: &str) {
     let mut trail = call.args.as_array().cloned().unwrap_or_default();
     trail.push(name.into());
     call.args = Value::Array(trail);
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let names = list.and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// Who wrote to the state.
+pub(crate) fn trail(desk: &Desk) -> Vec<String> {
+    names(desk.metadata.get("trail"))
+}
+
+/// Who wrote to the call.
+pub(crate) fn written(call: &Call) -> Vec<String> {
+    names(Some(&call.args))
 }
 
 pub(crate) fn bytes(call: &Call) -> String {
@@ -233,8 +253,36 @@ pub(crate) fn play_once(scripts: &[Script], retries: Retries) -> (Fired, Vec<Str
 fn play_with(set: impl FnOnce(&Seen) -> HookSet, retries: Retries) -> (Fired, Vec<String>) {
     let seen = Seen::default();
     let hooks = hooks(set(&seen));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime");
-    let fired = runtime.block_on(fire_at(&hooks, crate::world::call("a"), Desk::default(), retries));
+    let fired = runtime().block_on(fire_at(&hooks, crate::world::call("a"), Desk::default(), retries));
     (fired, seen.all())
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
+}
+
+/// A dispatch that was polled a few times.
+pub(crate) struct Cut {
+    pub(crate) call: Call,
+    pub(crate) desk: Desk,
+    pub(crate) seen: Vec<String>,
+    /// Whether it was dropped before it had ended.
+    pub(crate) was_dropped: bool,
+}
+
+/// Fires the call `a` at these hooks and drops the dispatch after so many polls. No time passes meanwhile.
+pub(crate) fn play_until(scripts: &[Script], retries: Retries, polls: usize) -> Cut {
+    let seen = Seen::default();
+    let hooks = hooks(set(scripts, &seen));
+    let (mut call, mut desk) = (crate::world::call("a"), Desk::default());
+    let runtime = runtime();
+    let _entered = runtime.enter();
+    let has_ended = {
+        let frame = Frame { event: &mut call, state: &mut desk, scope: &"somebody", retries };
+        let mut dispatch = pin!(hooks.dispatch(Calling, frame));
+        let mut task = Context::from_waker(Waker::noop());
+        (0..polls).any(|_| dispatch.as_mut().poll(&mut task).is_ready())
+    };
+    Cut { call, desk, seen: seen.all(), was_dropped: !has_ended }
 }

@@ -50,7 +50,7 @@ fn ended() -> Entry {
         usage: Usage::default(),
         duration_ms: 1,
     };
-    line("run-1", What::RunEnded { report, checkpoint: Box::default() })
+    line("run-1", What::RunEnded { report: Box::new(report), checkpoint: Box::default() })
 }
 
 /// The first part of a session: one tool under way, one question open.
