@@ -352,7 +352,7 @@ inline_awk() {
 
 # A Python hook behind env and timeout
 python_hook_behind_wrappers() {
-    _python_hook 'env A=b timeout 9 python3'
+    _wrapped_hook 'env A=b timeout 9 python3'
 }
 
 # A Python hook that is started in its own folder
@@ -364,7 +364,7 @@ python_hook_after_cd() {
     broken_if_marked
 }
 
-_python_hook() {
+_wrapped_hook() {
     mkdir -p .vertebra/hooks; echo 'import json' > .vertebra/hooks/check.py
     guard "\"$1 .vertebra/hooks/check.py\""; trusted
     is_control && cp .vertebra/hooks/check.py .
