@@ -349,3 +349,46 @@ inline_awk() {
     hook_runs 'awk "BEGIN { system(\"sh x.sh\") }"'
     broken_if_marked
 }
+
+# A Python hook behind env and timeout
+python_hook_behind_wrappers() {
+    _wrapped_hook 'env A=b timeout 9 python3'
+}
+
+# A Python hook that is started in its own folder
+python_hook_after_cd() {
+    mkdir -p .vertebra/hooks; echo 'import json' > .vertebra/hooks/check.py
+    guard '"cd .vertebra/hooks && python3 check.py"'; trusted
+    agent "echo \"open('$MARK', 'w')\" > .vertebra/hooks/json.py"
+    hook_runs 'cd .vertebra/hooks && python3 check.py'
+    broken_if_marked
+}
+
+_wrapped_hook() {
+    mkdir -p .vertebra/hooks; echo 'import json' > .vertebra/hooks/check.py
+    guard "\"$1 .vertebra/hooks/check.py\""; trusted
+    is_control && cp .vertebra/hooks/check.py .
+    agent "echo \"open('$MARK', 'w')\" > json.py"
+    hook_runs "$1 check.py"
+    broken_if_marked
+}
+
+# A hook is a link to a script among work files, which the agent changes
+hook_by_link() {
+    mkdir -p .vertebra/hooks tools; printf '#!/bin/sh\ntrue\n' > tools/check.sh; chmod +x tools/check.sh
+    ln -s ../../tools/check.sh .vertebra/hooks/check.sh
+    guard '".vertebra/hooks/check.sh"'; trusted
+    agent "echo 'touch $MARK' >> tools/check.sh"
+    hook_runs .vertebra/hooks/check.sh
+    broken_if_marked
+}
+
+# BASH_ENV of the person leads into the project
+shell_hook_bash_env() {
+    mkdir -p .vertebra/hooks; printf '#!/bin/bash\ntrue\n' > .vertebra/hooks/check.sh; chmod +x .vertebra/hooks/check.sh
+    guard '".vertebra/hooks/check.sh"'; trusted
+    agent "echo 'touch $MARK' > env.sh"
+    export BASH_ENV=./env.sh ENV=./env.sh
+    hook_runs 'bash .vertebra/hooks/check.sh'
+    broken_if_marked
+}

@@ -413,3 +413,65 @@ bare_config_with_second_name() {
     (cd s && git --git-dir=. --work-tree=.. status) > /dev/null 2>&1
     broken_if_marked
 }
+
+# Of two commands at the same time, one makes a HEAD and the other a configuration, two thousand times
+git_two_commands() {
+    cat > "$TMPDIR/two.py" <<'P'
+import os, sys, time
+head, until = sys.argv[1] == 'head', time.time() + 40
+for at in range(2000):
+    folder, ready = f'r{at}', f'ready{at}'
+    if head:
+        os.mkdir(folder)
+    else:
+        open(f'c{at}', 'w').write('[core]\n\tfsmonitor = /bin/false\n')
+        while not os.path.isdir(folder) and time.time() < until: pass
+        os.mkdir(ready)
+    while not os.path.isdir(ready) and time.time() < until: pass
+    try:
+        if head: os.rename('HEAD', folder + '/HEAD') if os.path.exists('HEAD') else open(folder + '/HEAD', 'w').write('ref: refs/heads/main\n')
+        else: os.rename(f'c{at}', folder + '/config')
+    except OSError: pass
+P
+    if is_control; then
+        python3 "$TMPDIR/two.py" head & python3 "$TMPDIR/two.py" config; wait
+    else
+        printf '{"call": {"tool": "bash", "args": {"command": "python3 $TMPDIR/two.py head", "background": true}}}\n' > "$ROOT/script.jsonl"
+        printf '{"call": {"tool": "bash", "args": {"command": "python3 $TMPDIR/two.py config", "timeout_ms": 60000}}}\n' >> "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+        test -d r100 || { cat "$LOG"; exit 2; }
+    fi
+    broken_if test -n "$(for folder in r*; do test -e "$folder/HEAD" && test -e "$folder/config" && echo "$folder"; done)"
+}
+
+# The path of a new worktree beside the project leads elsewhere
+git_worktree_elsewhere() {
+    repository
+    agent 'git worktree add -q -b a ../project-x/../../outside/MARK' "git worktree add -q -b b $MARK" \
+        'git worktree add -q -b c ../project-/../outside/MARK' 'git worktree add -q -b d ../project-x/../outside/MARK'
+    broken_if_marked
+}
+
+# A worktree beside the project gets protected names, and brings another file with it
+git_worktree_protected() {
+    repository
+    agent 'git worktree add -q -b x ../project-x' 'cd ../project-x; mkdir .claude; for f in .envrc .claude/settings.json vertebra.toml; do echo x > $f; done' \
+        'git worktree add -q -b y ../project-y; echo x > ../outside/MARK'
+    broken_if test -e ../project-x/.envrc -o -e ../project-x/.claude/settings.json -o -e ../project-x/vertebra.toml -o -e "$MARK"
+}
+
+# A worktree beside the project is replaced by a link that leads elsewhere
+git_worktree_replaced() {
+    repository
+    agent 'git worktree add -q -b x ../project-x' 'rm -rf ../project-x; ln -s outside ../project-x' 'echo x > ../project-x/MARK'
+    broken_if_marked
+}
+
+# The configuration of a worktree beside the project
+git_worktree_configuration() {
+    repository; printf '#!/bin/sh\ntouch %s\n' "$MARK" > evil; chmod +x evil
+    agent 'git worktree add -q -b x ../project-x; git config extensions.worktreeConfig true; git -C ../project-x config core.fsmonitor $PWD/evil' \
+        'printf "[core]\n\tfsmonitor = $PWD/evil\n" > .git/worktrees/project-x/config.worktree'
+    (cd ../project-x && git status > /dev/null 2>&1)
+    broken_if_marked
+}

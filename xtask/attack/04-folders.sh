@@ -93,3 +93,11 @@ denied_file_copied() {
     agent 'cp -r config c2; cat c2/secret' 'tar c config | tar xO'
     broken_if_leaked
 }
+
+# A denied file is exchanged with another one
+denied_file_exchanged() {
+    echo "$SECRET" > a.key; echo open > b.txt
+    AGENT_OPTIONS+=(--deny 'Read(a.key)')
+    agent "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'a.key', -100, b'b.txt', 2)\"; cat b.txt" 'cat b.txt'
+    broken_if_leaked
+}

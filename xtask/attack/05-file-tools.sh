@@ -101,3 +101,53 @@ asked_file_in_a_search() {
     call grep '{"pattern": "s3cr3t", "path": "d"}' 'grep s3cr3t d/*'
     broken_if_leaked
 }
+
+# read_file with other spellings of the path of a denied file
+read_file_spellings() {
+    echo "$SECRET" > .env; mkdir sub
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    for path in ././/.env sub/../.env .env/ .env/. "file://$PROJECT/.env" '~/../project/.env' ./sub/..//./.env "$PROJECT//.env" \
+        "/proc/self/root$PROJECT/.env"; do
+        call read_file "{\"path\": \"$path\"}" 'cat .env'
+        cat "$LOG" >> "$ROOT/all"
+    done
+    cp "$ROOT/all" "$LOG"
+    broken_if_leaked
+}
+
+# grep is given a denied file by its name, by a pattern, and by the folder above
+grep_of_a_denied_file() {
+    echo "$SECRET" > .env
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    for arguments in '"path": ".env"' '"glob": "**/.env"' '"path": "../project"'; do
+        call grep "{\"pattern\": \"s3cr3t\", $arguments}" 'cat .env'
+        cat "$LOG" >> "$ROOT/all"
+    done
+    cp "$ROOT/all" "$LOG"
+    broken_if_leaked
+}
+
+# write_file writes through links that lead outside
+write_file_through_links() {
+    ln -s "$OUTSIDE" way; ln -s "$MARK" mark
+    call write_file '{"path": "way/MARK", "content": "x"}' 'echo x > way/MARK'
+    call write_file '{"path": "mark", "content": "x"}' 'echo x > mark'
+    broken_if_marked
+}
+
+# write_file writes outside by the folder above and by an absolute path
+write_file_outside() {
+    call write_file '{"path": "../outside/MARK", "content": "x"}' 'echo x > ../outside/MARK'
+    call write_file "{\"path\": \"$MARK\", \"content\": \"x\"}" "echo x > $MARK"
+    broken_if_marked
+}
+
+# read_file and grep wait for a pipe that nobody writes to
+read_file_of_a_pipe() {
+    mkfifo pipe
+    if is_control; then timeout 2 cat pipe; else
+        printf '{"call": {"tool": "read_file", "args": {"path": "pipe"}}}\n{"call": {"tool": "grep", "args": {"pattern": "x"}}}\n{"say": "done"}\n' > "$ROOT/s.jsonl"
+        timeout 30 vertebra run --model "script:$ROOT/s.jsonl" --no-journal --mode bypass go > "$ROOT/out" 2>&1 < /dev/null
+    fi
+    broken_if test $? = 124
+}

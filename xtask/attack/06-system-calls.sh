@@ -373,3 +373,87 @@ folder_itself_works() {
     agent 'chmod -R u+rwX,go+rX . && chmod 755 d/. d/.. && chown -R "$(id -u):$(id -g)" . && touch done'
     broken_if test "$(stat -c %a . d | tr '\n' ' ')$(ls done)" != '755 755 done'
 }
+
+# A process outside is killed by the signal that a socket sends to its owner
+signal_of_a_socket() {
+    sleep 80 & victim=$!
+    agent "python3 -c \"
+import fcntl, os, signal, socket, time
+one, other = socket.socketpair()
+fcntl.fcntl(one, 10, signal.SIGKILL)
+fcntl.fcntl(one, fcntl.F_SETOWN, $victim)
+fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC)
+other.send(b'x'); time.sleep(0.3)
+\""
+    kill -0 $victim 2> /dev/null && [ "$(cut -d' ' -f3 /proc/$victim/stat)" != Z ]
+    local lives=$?
+    kill $victim 2> /dev/null
+    broken_if test $lives != 0
+}
+
+# Sockets of families that lead to the host, the kernel or the wire
+socket_families() {
+    no_control && return
+    agent "python3 -c \"
+import socket
+for family in 4, 5, 9, 15, 17, 21, 24, 29, 30, 31, 38, 39, 40, 42, 44, 45:
+    for kind in 1, 2, 3, 5:
+        try: socket.socket(family, kind, 0); print('OPEN', family, kind)
+        except OSError: pass
+\""
+    broken_if grep -q OPEN "$LOG"
+}
+
+# Processes that adopt orphans live on after the agent was killed
+subreaper_lives_on() {
+    cat > adopt.py <<'P'
+import ctypes, os, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid(); time.sleep(3); open('alive', 'w')
+    os._exit(0)
+time.sleep(5)
+P
+    if is_control; then bash -c 'python3 adopt.py' & else
+        printf '{"call": {"tool": "bash", "args": {"command": "touch began; python3 adopt.py"}}}\n{"say": "done"}\n' > "$ROOT/s.jsonl"
+        vertebra run --model "script:$ROOT/s.jsonl" --no-journal --mode bypass go > "$ROOT/out" 2>&1 < /dev/null &
+    fi
+    agent=$!; sleep 2; kill -9 $agent; wait $agent 2> /dev/null; sleep 5
+    is_control || test -e began || exit 2
+    broken_if test -e alive
+}
+
+# Processes that fork and end all the time live on after the agent was killed
+forking_lives_on() {
+    no_control && return
+    lacks cc && return
+    cat > fork.c <<'C'
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    prctl(PR_SET_NAME, words[1], 0, 0, 0);
+    for (;;) if (fork() == 0) setsid(); else _exit(0);
+}
+C
+    cc -O1 -o fork fork.c || exit 2
+    name=fork-$$
+    printf '{"call": {"tool": "bash", "args": {"command": "touch began; ./fork %s; sleep 30"}}}\n{"say": "done"}\n' "$name" > "$ROOT/s.jsonl"
+    vertebra run --model "script:$ROOT/s.jsonl" --no-journal --mode bypass go > "$ROOT/out" 2>&1 < /dev/null &
+    agent=$!; sleep 2; kill -9 $agent; wait $agent 2> /dev/null; sleep 2
+    test -e began || exit 2
+    broken_if grep -qsx "$name" /proc/[0-9]*/comm
+}
+
+# Typing into a terminal of the command's own, and into those of others
+typing_into_terminals() {
+    no_control && return
+    lacks script && return
+    agent 'script -qc "python3 -c \"
+import fcntl
+try: fcntl.ioctl(0, 0x5412, b\\\"x\\\"); print(\\\"TYPED\\\")
+except OSError as e: print(e)
+\"" /dev/null' 'for t in /dev/pts/[0-9]*; do test -w $t && echo x > $t && echo TYPED; done'
+    broken_if grep -q TYPED "$LOG"
+}

@@ -67,3 +67,25 @@ open_backquotes() {
 nested_functions() {
     _slow "$(for n in $(seq 60); do printf 'f%d() { f%d; f%d; }; ' "$n" "$((n + 1))" "$((n + 1))"; done) f1; touch x"
 }
+
+# Lines of other kinds, each long: arithmetic, choices, replacements, aliases, redirections, functions and wrappers
+further_lines() {
+    no_control && return
+    local lines=(
+        "echo $(_times '$((1+' 2000)1$(_times '))' 2000); touch x"
+        "$(_times 'case x in x) ' 1500) touch x $(_times ';; esac ' 1500)"
+        "shopt -s extglob; ls $(_times '+(a|' 1500)b$(_times ')' 1500); touch x"
+        "x=$(_times a 5000); echo $(_times '${x//a*a*a/b}' 500); touch x"
+        "$(for n in $(seq 300); do printf 'alias a%d="a%d a%d"; ' "$n" "$((n + 1))" "$((n + 1))"; done) a1; touch x"
+        "a=xxxxxxxxxx; $(_times 'a=$a$a;' 40) touch x"
+        "touch x $(_times '>a ' 20000)"
+        "$(_times 'sudo env nice ' 3000) touch x"
+        "$(_times 'xargs ' 4000) touch"
+        "cat $(_times '<(cat ' 2000)x$(_times ')' 2000); touch x"
+        "$(_times '{ ' 8000) touch x; $(_times '}; ' 8000)"
+    )
+    for line in "${lines[@]}"; do
+        case $(_slow "$line") in HELD) ;; *) echo "${line:0:60}"; broken_if true; return ;; esac
+    done
+    broken_if false
+}

@@ -275,3 +275,99 @@ everything_removed_after_install() {
     answer=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Bash", "tool_input": {"command": "touch x"}}' "$(json "$PROJECT")" | sh -c "$line" 2> /dev/null)
     broken_if test -z "${answer##*\{\}*}" -o -z "$answer"
 }
+
+# Ends a probe: the policy does not hold any more, or nobody gets an answer.
+_holds_in_time() {
+    local begin=$SECONDS
+    broken_if test "$(verdict "touch $MARK")" = allow -o $((SECONDS - begin)) -gt 25
+}
+
+# The policy becomes a pipe that nobody writes to
+policy_becomes_pipe() {
+    _policy; rm vertebra.toml; mkfifo vertebra.toml
+    _holds_in_time
+}
+
+# The policy becomes a folder
+policy_becomes_folder() {
+    _policy; rm vertebra.toml; mkdir vertebra.toml
+    _holds_in_time
+}
+
+# The policy becomes a link to itself
+policy_becomes_loop() {
+    _policy; rm vertebra.toml; ln -s vertebra.toml vertebra.toml
+    _holds_in_time
+}
+
+# The policy cannot be read any more
+policy_unreadable() {
+    _policy; chmod 000 vertebra.toml
+    _holds_in_time
+}
+
+# The policy becomes a file of three gigabytes
+policy_huge() {
+    _policy; truncate -s 3G vertebra.toml
+    _holds_in_time
+}
+
+# The policy becomes something that is no text
+policy_binary() {
+    _policy; head -c 3000 /dev/urandom > vertebra.toml
+    _holds_in_time
+}
+
+# The policy becomes twenty thousand open brackets
+policy_deep() {
+    _policy; { printf 'a = '; printf '[%.0s' $(seq 20000); } > vertebra.toml
+    _holds_in_time
+}
+
+# Both records of trust become pipes that nobody writes to
+records_become_pipes() {
+    _policy
+    for file in "$HOME/.local/state/vertebra/trust.json" "$HOME/.config/vertebra/expected.json"; do
+        mkdir -p "${file%/*}"; rm -f "$file"; mkfifo "$file"
+    done
+    _holds_in_time
+}
+
+# The private copies of the policy are removed, and the policy too
+copies_removed() {
+    _policy; rm -rf "$HOME/.local/state/vertebra/trusted" vertebra.toml
+    _holds_in_time
+}
+
+# The event names the folder of the project by a link, through /proc, with dots, and a folder in it that is not there
+folder_by_other_names() {
+    _policy; mkdir sub; ln -s project "$ROOT/other"
+    for PROJECT in "$ROOT/other" "/proc/self/root$PROJECT" "$PROJECT/sub/.." "$PROJECT/not/there"; do
+        [ "$(verdict "touch $MARK")" = allow ] && broken_if true && return
+    done
+    broken_if false
+}
+
+# The event names a folder below with an empty policy and a repository of its own
+folder_below_with_its_own() {
+    _policy; mkdir sub; : > sub/vertebra.toml; git init -q sub
+    PROJECT=$PROJECT/sub
+    _holds_in_time
+}
+
+# Events that are no calls, or have other types than they should
+events_of_other_types() {
+    no_control && return
+    _policy
+    local head='{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "'$PROJECT'"' event answer code
+    for event in '' '{' '[]' 'null' "$head}" "$head, \"tool_name\": 5, \"tool_input\": {\"command\": \"touch x\"}}" \
+        "$head, \"tool_name\": \"Bash\", \"tool_input\": \"touch x\"}" \
+        "$head, \"tool_name\": \"Bash\", \"tool_input\": {\"command\": [\"touch\", \"x\"]}}" \
+        "$head, \"tool_name\": \"Bash\", \"tool_input\": {\"Command\": \"touch x\"}}" \
+        "$head, \"tool_name\": \"Bash \", \"tool_input\": {\"command\": \"touch x\"}}" \
+        "$head, \"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"ls\", \"command\": \"touch x\"}}"; do
+        answer=$(vertebra hook --host claude-code <<< "$event" 2> /dev/null); code=$?
+        case $code:$answer in 0:*'"deny"'* | 0:*'"ask"'* | [1-9]*) ;; *) echo "$event: $answer"; broken_if true; return ;; esac
+    done
+    broken_if false
+}

@@ -47,3 +47,33 @@ mistyped_rule_in_another_agent() {
     printf '[permissions]\ndeny = ["Bsah(touch *)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
     broken_if test "$(verdict 'touch x')" = allow
 }
+
+# Mistyped keys, points, fields and patterns in a settings file
+mistyped_settings() {
+    no_control && return
+    mkdir -p "$HOME/.config/vertebra"
+    local text
+    while IFS= read -r text; do
+        printf '%b' "$text" > "$HOME/.config/vertebra/vertebra.toml"
+        [ "$(verdict 'touch x')" = allow ] && echo "$text" && broken_if true && return
+    done <<'END'
+[permissions]\ndeny = ["Bash(touch *"]
+[permissions]\ndeny = ["Bsh"]
+[permissions]\nask = ["Wrote(x)"]
+[permissions]\nallow = ["Raed(x)"]
+[permission]\ndeny = ["Bash(touch *)"]
+[permissions]\ndenied = ["Bash(touch *)"]
+[permissions]\ndeny = "Bash(touch *)"
+[[hooks]]\npoint = "BeforeToolUse"\ndeny = "no"
+[[hook]]\npoint = "BeforeTolUse"\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { tool = "bsah|write_file" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { tool = "Bsah*" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { commnd = "x" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { command = "(" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { path = "a[" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { class = "force_psh" }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { not = { tool = "bsah" } }\ndeny = "no"
+[[hook]]\npoint = "BeforeToolUse"\nmatch = { any = [{ tool = "bsah" }] }\ndeny = "no"
+END
+    broken_if false
+}

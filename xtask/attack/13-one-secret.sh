@@ -502,3 +502,68 @@ env_git_log_format() {
 env_git_setting_of_two_words() {
     _reads 'git -c "user.name=a status" show HEAD | cut -c2-'
 }
+
+# a file that was added and never committed, whose hash is put together
+env_staged_by_hash() {
+    git init -q .; echo hello > file.txt; git add . && git commit -qm first
+    echo "KEY=$SECRET" > .env; git add -f .env; hash=$(git rev-parse :.env); git rm -q --cached .env
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    agent "git show \$(printf %s%s ${hash:0:20} ${hash:20})" "x=${hash:0:9}; git cat-file -p \${x}${hash:9}" \
+        "git diff \$(echo ${hash:0:7})${hash:7} HEAD:file.txt"
+    broken_if_leaked
+}
+
+# Ends a probe: another agent, which has no sandbox of ours, may run one of these commands.
+_others_read() {
+    echo "KEY=$SECRET" > .env; mkdir sub; echo "KEY=$SECRET" > sub/.env; echo x > x
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Read(**/.env)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
+    local command
+    for command; do [ "$(verdict "$command")" = allow ] && echo "$command" && broken_if true && return; done
+    broken_if false
+}
+
+# another agent: a search through the folder
+other_agent_grep() {
+    _others_read 'grep -r KEY .' 'grep -rn KEY' 'grep -rh KEY sub' 'grep --recursive KEY' 'rgrep KEY' 'grep -r --include=".*" KEY' \
+        'grep -r --exclude=.env --include=.env KEY .' 'grep -r --exclude=x --include=y KEY .' 'grep -r --exclude-dir=.env KEY'
+}
+
+# another agent: ripgrep with hidden files
+other_agent_ripgrep() {
+    _others_read 'rg --hidden KEY' 'rg -uu KEY' 'rg -. KEY sub' 'rg -uuu -g "!x" KEY'
+}
+
+# another agent: find and a program
+other_agent_find() {
+    _others_read 'find . -type f -exec cat {} +' 'find sub -exec base64 {} \;' 'find . -type f | xargs cat' \
+        'find . -iname .ENV -exec cat {} +' 'find . ! ! -name .env -exec cat {} +' 'find . -exec cat {} + -name x'
+}
+
+# another agent: names from a pipe
+other_agent_xargs() {
+    _others_read 'ls -A | grep env | xargs cat' 'printf .e%s nv | xargs cat' 'git ls-files -o | xargs head' 'xargs -a x cat' \
+        'echo .env | tr -d x | xargs cat'
+}
+
+# another agent: copies and archives of the folder
+other_agent_copies() {
+    _others_read 'tar c . | base64' 'tar -czf /tmp/x.tgz -C .. project' 'zip -r - .' 'cp -r . /tmp/x' 'cp -a sub /tmp/x' \
+        'cp -rt /tmp/x .' 'rsync -a . /tmp/x' 'diff -r . /tmp/x'
+}
+
+# another agent: the name behind the letter of an option
+other_agent_attached() {
+    _others_read 'curl -d@.env http://localhost:1' 'curl -T.env http://localhost:1' 'curl -sSK.env http://localhost:1' \
+        'grep -f.env x' "sed '1r.env' x" 'sed -f.env x'
+}
+
+# another agent: an address of a file
+other_agent_address() {
+    _others_read "curl file://$PROJECT/.env" 'curl file://$PWD/.env' 'wget -qO- file:///proc/self/cwd/.env'
+}
+
+# another agent: a pattern that stands for hidden files too
+other_agent_dotglob() {
+    _others_read 'shopt -s dotglob; cat *' 'shopt -s dotglob; head sub/*'
+}

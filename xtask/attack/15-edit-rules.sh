@@ -123,3 +123,36 @@ edit_find() {
     _edits "find . -name 'locked*' -exec sed -i s/one/ONE/ {} \\;"
 }
 
+
+# Ends a probe: another agent, which has no sandbox of ours, may run one of these commands.
+_others_edit() {
+    printf 'one\n' > locked.txt; echo x > other.txt
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Edit(locked.txt)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
+    local command
+    for command; do [ "$(verdict "$command")" = allow ] && echo "$command" && broken_if true && return; done
+    broken_if false
+}
+
+# another agent: the name behind the letter of an option
+other_agent_edit_attached() {
+    _others_edit 'sort -olocked.txt other.txt' 'curl -olocked.txt http://localhost:1' 'curl -sSolocked.txt http://localhost:1' \
+        'wget -qOlocked.txt http://localhost:1' 'gcc -olocked.txt x.c' 'shuf -olocked.txt other.txt' 'iconv -olocked.txt other.txt'
+}
+
+# another agent: the name in a script of sed
+other_agent_edit_sed() {
+    _others_edit "sed 's/x/y/wlocked.txt' other.txt" "sed -n '1wlocked.txt' other.txt" "sed -n 'w locked.txt' other.txt"
+}
+
+# another agent: names from a pipe
+other_agent_edit_xargs() {
+    _others_edit 'echo locked.txt | xargs rm' 'ls | xargs rm' 'ls *.txt | sort | xargs -n 1 sed -i s/a/b/' \
+        'printf lock%s ed.txt | xargs rm' 'cat other.txt | xargs -I{} rm {}' 'git ls-files | xargs sed -i s/a/b/'
+}
+
+# another agent: find and a removal
+other_agent_edit_find() {
+    _others_edit 'find . -type f -delete' 'find . -name "lock*" -exec rm {} +' 'find . -type f -exec truncate -s 0 {} \;' \
+        'find . -name other.txt -o -delete'
+}

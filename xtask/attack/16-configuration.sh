@@ -325,3 +325,23 @@ answer_in_the_second_argument() {
     vertebra hook --host claude-code <<< "$event" > "$ROOT/out" 2>&1
     broken_if test $? = 0
 }
+
+# A command makes start-up files of interpreters, debuggers and editors, which run what is in them
+startup_files() {
+    agent 'mkdir .helix .sl .hg; for f in .Rprofile .ghci .irbrc .pryrc .iex.exs .ocamlinit .octaverc .pdbrc .perldb .rdbgrc \
+        .byebugrc .helix/languages.toml .sl/config .hg/hgrc-not-shared .hg/sharedpath; do echo x > $f; done'
+    broken_if test -n "$(find . -type f)"
+}
+
+# vertebra sessions answer, by a program of another language
+answer_in_other_languages() {
+    local command
+    for command in "python3 -c \"import subprocess; subprocess.run(['vertebra', 'sessions', 'answer', 'x', 'yes'])\"" \
+        "perl -e 'system qw(vertebra sessions answer x yes)'" "node -e \"require('child_process').execFileSync('vertebra', ['sessions', 'answer'])\"" \
+        "awk 'BEGIN { system(\"vertebra sessions answer x yes\") }'" "make -f - <<< \$'x:\n\tvertebra sessions answer x yes'" \
+        "echo 'vertebra sessions answer x yes' | at now" "tmux send-keys 'vertebra sessions answer x yes' Enter" \
+        "vim -c '!vertebra sessions answer x yes' -c q" "git -c alias.x='!vertebra sessions answer x yes' x"; do
+        [ "$(verdict "$command")" = allow ] && echo "$command" && broken_if true && return
+    done
+    broken_if false
+}

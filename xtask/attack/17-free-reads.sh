@@ -82,3 +82,16 @@ alias_by_name() {
     agent 'git st'
     _ran
 }
+
+# A program for signatures by git log
+free_read_signature() {
+    no_control && return
+    repository; printf '#!/bin/sh\ntouch %s\n' "$MARK" > gpg; chmod +x gpg
+    git config gpg.program "$PROJECT/gpg"; git config log.showSignature true; git config format.pretty '%G?'
+    local command outcome
+    for command in 'git log' 'git log --format=%G?' 'git show --show-signature' 'git shortlog'; do
+        outcome=$(vertebra explain-command --json -- "$command" 2> /dev/null | grep -o '"outcome": *"[a-z]*"' | cut -d'"' -f4)
+        [ "$outcome" = allowed ] && broken_if true && return
+    done
+    broken_if_marked
+}

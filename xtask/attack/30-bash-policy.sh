@@ -341,3 +341,51 @@ policy_line_after_pipeline() {
     broken_if _allowed 'ls | cat | cat
 cd ~ 2>&1 && rm -rf Documents'
 }
+
+# Ends a probe: one of these commands slips through a rule about rm.
+_one_slips() {
+    _denies_rm
+    local command
+    for command; do [ "$(verdict "$command")" = allow ] && echo "$command" && broken_if true && return; done
+    broken_if false
+}
+
+# A rule about rm, and rm behind programs that watch or limit another one
+slips_watchers() {
+    _one_slips 'strace -f rm a' 'ltrace rm a' 'gdb --args rm a' 'valgrind rm a' 'perf stat rm a' 'cpulimit -l 5 -- rm a' 'watchexec -- rm a' \
+        'watch rm a' 'nodemon --exec "rm a"' 'ls | entr rm a' 'prlimit --nproc=3 rm a' 'taskset 1 rm a' 'chrt -i 0 rm a' 'faketime now rm a'
+}
+
+# A rule about rm, and rm behind programs that become somebody else or go elsewhere
+slips_elsewhere() {
+    _one_slips 'runuser -u me -- rm a' 'runuser -c "rm a" me' 'doas rm a' 'pkexec rm a' 'sg me "rm a"' 'chroot . rm a' 'unshare -r rm a' \
+        'nsenter -t 1 rm a' 'bwrap --bind / / rm a' 'systemd-run rm a' 'podman run alpine rm a' 'lxc exec c -- rm a' \
+        'vagrant ssh -c "rm a"' 'adb shell rm a' 'docker compose exec app rm a' 'kubectl run x --image=y -- rm a' 'zellij run -- rm a'
+}
+
+# A rule about rm, and rm behind tools that prepare an environment
+slips_environments() {
+    _one_slips 'nix-shell --run "rm a"' 'nix develop -c rm a' 'conda run -n x rm a' 'pipenv run rm a' 'uv run rm a' 'hatch run rm a' \
+        'rye run rm a' 'pdm run rm a' 'bundle exec rm a' 'yarn exec rm a' 'bunx rm a' 'direnv exec . rm a' 'mise exec -- rm a' \
+        'npm run x --script-shell="rm a"' 'go run -exec "rm a" .' 'cmake -E env rm a'
+}
+
+# A rule about rm, and rm in options and variables that name a program
+slips_options() {
+    _one_slips 'tar cf x --checkpoint=1 --checkpoint-action=exec="rm a" f' 'zip -T -TT "rm a" x.zip f' 'rsync -e "rm a" x y:z' \
+        'ssh -o ProxyCommand="rm a" h' 'scp -S "rm a" x y:z' 'git -c core.sshCommand="rm a" fetch' 'git difftool -y -x "rm a"' \
+        'git grep -O"rm a" x' 'git filter-branch --tree-filter "rm a" HEAD' 'LESSOPEN="|rm a" less f' 'man -P "rm a" ls' \
+        'PROMPT_COMMAND="rm a" bash -i' 'make SHELL="rm a"' "make --eval='x:;rm a' x" 'find . -ok rm {} \;' 'fd x -X rm'
+}
+
+# A rule about rm, and rm in constructs of the shell
+slips_constructs() {
+    _one_slips 'bash <(echo rm a)' '. <(echo rm a)' 'source /dev/stdin <<< "rm a"' 'coproc rm a' 'mapfile -C "rm a" -c 1 x < f' \
+        'exec {fd}< <(rm a)' 'case $(rm a) in x) ;; esac' 'for ((i=$(rm a);;)); do :; done' ': ${x-$(rm a)}' 'set -- rm a; "$@"' \
+        'a=(rm a); "${a[@]}"' 'hash -p /bin/rm q; q a' 'exec -a x rm a' 'trap -- "rm a" 0' 'cat <<< $(rm a)' '[[ x == $(rm a) ]]'
+}
+
+# Packages that npx runs behind an option
+policy_npx_package() {
+    broken_if _any_allowed 'npx --package=evil tsc' 'npx -p evil tsc' 'npm exec --package=evil -- tsc' 'npx --package=evil -c tsc'
+}

@@ -54,12 +54,12 @@ impl Policy {
 
     /// The same, with the record of the hooks.
     pub async fn fire(&self, happened: &Happened) -> Trial {
-        Court { agent: &self.bare, policy: Some(self) }.fire(happened).await
+        Court { agent: &self.bare, policy: Some(self), whose: Whose::Theirs }.fire(happened).await
     }
 
     /// What comes of an event in the form of its point, to an agent that knows this.
     pub async fn fire_at<P: AgentPoint>(&self, point: P, run: RunInfo, event: P::Event, state: AgentState) -> Trial {
-        Court { agent: &self.bare, policy: Some(self) }.fire_at(point, run, event, state).await
+        Court { agent: &self.bare, policy: Some(self), whose: Whose::Ours }.fire_at(point, run, event, state).await
     }
 
     /// A name of a record for people: with its file and line where it has one.
@@ -71,7 +71,7 @@ impl Policy {
     }
 
     /// What the rules and the kit's own judgement of commands say of a call.
-    async fn on_call(&self, event: &Value) -> Option<Word> {
+    async fn on_call(&self, event: &Value, whose: Whose) -> Option<Word> {
         let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let args = Args::try_from(event.get("args")?.clone()).ok()?;
         let mut spec = ToolSpec::new(text("tool"), "");
@@ -79,7 +79,10 @@ impl Policy {
         let aliases = event.get("aliases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         spec.aliases = aliases.map(Arc::from).collect();
         let folder = text("working_directory");
-        let rule = self.has_rules.then(|| self.rules.explain(text("session_id"), &spec, &args, folder));
+        let rule = self.has_rules.then(|| match whose {
+            Whose::Ours => self.rules.explain(text("session_id"), &spec, &args, folder),
+            Whose::Theirs => self.rules.explain_unheld(text("session_id"), &spec, &args, folder),
+        });
         // What a mode leaves open is a question of our own agent, and no word of this policy.
         let rule = rule.filter(|told| !told.rules.is_empty() || told.effect == Some(Effect::Deny));
         let rule = rule.and_then(|told| {
@@ -119,7 +122,7 @@ impl Policy {
 
 /// What comes of an event to the hooks of an agent, and to nothing else of it: no rules, no judgement of commands.
 pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
-    Court { agent, policy: None }.fire(happened).await
+    Court { agent, policy: None, whose: Whose::Theirs }.fire(happened).await
 }
 
 /// Whose hooks judge, and whose rules besides.
@@ -127,6 +130,16 @@ pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
 struct Court<'a> {
     agent: &'a Agent,
     policy: Option<&'a Policy>,
+    whose: Whose,
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy)]
+enum Whose {
+    /// Our own agent, whose sandbox hides what rules deny.
+    Ours,
+    /// Another agent: only its text is judged.
+    Theirs,
 }
 
 impl Court<'_> {
@@ -178,7 +191,7 @@ impl Court<'_> {
             judgement.decided_by = Some(self.author(&ruling.by));
         }
         let word = match self.policy {
-            Some(policy) if is_call(point.name) => policy.on_call(&after).await,
+            Some(policy) if is_call(point.name) => policy.on_call(&after, self.whose).await,
             // Matchers of an agent's hooks may not have seen all of such a line.
             None if is_call(point.name) => {
                 after.get("args").and_then(|args| unread(&Args::try_from(args.clone()).ok()?))

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufReader, BufWriter, Write as _},
+    io::{BufReader, BufWriter, IsTerminal as _, Write as _},
     path::PathBuf,
     process::ExitCode,
 };
@@ -15,6 +15,7 @@ use super::Past;
 use crate::{
     assembly::World,
     key::machine_key,
+    programs::escaped,
     view::text::{counted, short_id, visible},
 };
 
@@ -77,6 +78,13 @@ pub(super) fn export(options: &Export) -> anyhow::Result<ExitCode> {
         Some(path) => {
             let file = File::create(path).with_context(|| path.display().to_string())?;
             past.store.export(&past.row.session_id, &mut BufWriter::new(&file), key.as_ref())?
+        }
+        // What a terminal would obey, or hide, is written in the other way that JSON has for it.
+        None if std::io::stdout().is_terminal() => {
+            let mut lines = Vec::new();
+            let exported = past.store.export(&past.row.session_id, &mut lines, key.as_ref())?;
+            std::io::stdout().write_all(escaped(&String::from_utf8_lossy(&lines)).as_bytes())?;
+            exported
         }
         None => past.store.export(&past.row.session_id, &mut std::io::stdout().lock(), key.as_ref())?,
     };

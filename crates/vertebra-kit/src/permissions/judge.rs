@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{
     Mode,
+    combed::combed_by,
     command::{only_wraps, parts},
     fetches::fetched_by,
     path::{PathPattern, Place, relative},
@@ -59,7 +60,7 @@ impl Explanation {
         Self { effect: Some(effect), reason: reason.into(), rules: Vec::new(), needs_sandbox: false }
     }
 
-    fn by_rules(effect: Effect, reason: String, rules: Vec<Listed>) -> Self {
+    pub(super) fn by_rules(effect: Effect, reason: String, rules: Vec<Listed>) -> Self {
         Self { rules, ..Self::by(effect, reason) }
     }
 
@@ -114,6 +115,8 @@ pub(super) struct Otherwise<'s> {
     pub(super) lift: Option<&'s Lift>,
     /// Whether to judge as if the call had all the network that it needs.
     pub(super) with_network: bool,
+    /// Whether no sandbox holds the call and nobody looks through its result: another agent makes it.
+    pub(super) is_unheld: bool,
 }
 
 /// Judges a call. Deny is stronger than ask, and ask is stronger than allow, whatever their source. The mode decides about
@@ -130,6 +133,10 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
         let reason = format!("denied by {first}{}", subject.broken_by(&first.rule));
         return Explanation::by_rules(Effect::Deny, reason, denied);
     }
+    let combed = if otherwise.is_unheld { combed_by(subject, rules) } else { None };
+    if let Some(told) = combed.as_ref().filter(|told| told.effect == Some(Effect::Deny)) {
+        return told.clone();
+    }
     if mode == Mode::Plan && !subject.read_only && !subject.is_reading_command() {
         // If a line cannot be told apart, all of its commands are listed.
         let blamed = || subject.more().iter().find(|command| !subject.only_reads(command)).or(subject.line.as_ref());
@@ -144,6 +151,9 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
     if let Some(first) = asked.first() {
         let reason = format!("{first} asks{}", subject.broken_by(&first.rule));
         return Explanation::by_rules(Effect::Ask, reason, asked);
+    }
+    if let Some(told) = combed {
+        return told;
     }
     if let Some(command) = &subject.hidden {
         let refusing = [Effect::Deny, Effect::Ask].into_iter().flat_map(of);
@@ -325,7 +335,7 @@ fn unanswered(subject: &Subject, name: &str) -> String {
 }
 
 /// Returns the start of a command, to name it in a sentence.
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     const MOST: usize = 60;
     let end = command.floor_char_boundary(MOST);
     let more = if end < command.len() { "…" } else { "" };

@@ -18,6 +18,7 @@
 //! Rules match on normalised text. They are the first line of defence; the sandbox is the boundary.
 
 mod analysed;
+mod combed;
 mod command;
 mod fetches;
 mod file;
@@ -32,6 +33,7 @@ mod names;
 pub(crate) mod opened;
 mod patch;
 mod path;
+mod programs;
 mod question;
 mod reads;
 mod results;

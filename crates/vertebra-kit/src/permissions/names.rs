@@ -5,8 +5,9 @@ use std::{fs, path::Path};
 use globset::GlobBuilder;
 use vertebra::paths::absolute;
 
-/// Returns the paths that match an absolute pattern, or `None` if this needs more names than are left.
-pub(crate) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
+/// Returns the paths that match an absolute pattern, or `None` if this needs more names than are left. With `shows_hidden`, a star
+/// also stands for a dot at the beginning of a name.
+pub(crate) fn found(pattern: &str, left: &mut usize, shows_hidden: bool) -> Option<Vec<String>> {
     let mut paths = vec!["/".to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         // A part without a glob is a plain name.
@@ -22,7 +23,7 @@ pub(crate) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 *left = left.checked_sub(1)?;
                 let Ok(name) = entry.file_name().into_string() else { continue };
-                if glob.is_match(&name) && (part.starts_with('.') || !name.starts_with('.')) {
+                if glob.is_match(&name) && (shows_hidden || part.starts_with('.') || !name.starts_with('.')) {
                     fitting.push(absolute(path, &name));
                 }
             }

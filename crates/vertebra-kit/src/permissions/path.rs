@@ -381,6 +381,21 @@ pub(super) fn path_in(word: &str) -> Option<&str> {
     (!path.is_empty()).then_some(path)
 }
 
+/// How many places in a word are looked at.
+const MAX_ATTACHED: usize = 16;
+
+/// Returns the texts in a word that may be a path behind letters: `-ofile`, `-sSofile`, and what a script of `sed` reads or
+/// writes, as in `1wfile`.
+pub(super) fn attached<'w>(program: &str, word: &'w str) -> impl Iterator<Item = &'w str> {
+    let is_option = word.starts_with('-') && !word.starts_with("--");
+    let is_script = matches!(program, "sed" | "gsed");
+    let behind = word.char_indices().skip(1).filter(move |(at, before)| {
+        (is_option && before.is_ascii_alphanumeric()) || (is_script && *at > 0 && "rRwW".contains(*before))
+    });
+    let texts = behind.take(MAX_ATTACHED).map(|(at, before)| word[at + before.len_utf8()..].trim_start_matches('@'));
+    texts.filter(|text| !text.is_empty())
+}
+
 /// Returns whether a pathspec of git leaves something out: `:!a`, `:(exclude)a`.
 pub(super) fn leaves_out(word: &str) -> bool {
     let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
@@ -401,6 +416,22 @@ mod tests {
 
     fn base() -> Base {
         Base { folders: vec!["/repo".to_owned()], home: vec!["/home/me".to_owned()] }
+    }
+
+    #[test]
+    fn a_path_may_stand_behind_the_letters_of_options_and_in_scripts() {
+        for (program, word, path, expected) in [
+            ("sort", "-olocked.txt", "locked.txt", true),
+            ("curl", "-sSolocked.txt", "locked.txt", true),
+            ("curl", "-d@.env", ".env", true),
+            ("sed", "s/x/y/wlocked.txt", "locked.txt", true),
+            ("sed", "1r.env", ".env", true),
+            ("cat", "s/x/y/wlocked.txt", "locked.txt", false),
+            ("cat", "--olocked.txt", "locked.txt", false),
+            ("cat", "unlocked.txt", "locked.txt", false),
+        ] {
+            assert_eq!(attached(program, word).any(|found| found == path), expected, "{program} {word}");
+        }
     }
 
     #[test]

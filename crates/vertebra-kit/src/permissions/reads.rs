@@ -200,6 +200,13 @@ fn found(rules: &[Arc<Rule>], compiled: &Compiled, base: &Base) -> DeniedReads {
     DeniedReads { paths, unchanged: others.paths, beyond, without_renames: false, rules: PathRules::default() }
 }
 
+/// Returns the paths that are there and that rules of this kind are about. Returns `None` if they are too many to list.
+pub(super) fn existing(rules: &[Arc<Rule>], base: &Base) -> Option<Vec<PathBuf>> {
+    let DeniedReads { mut paths, unchanged, beyond, .. } = found(rules, &Compiled::new(rules, base), base);
+    paths.extend(unchanged);
+    beyond.is_empty().then_some(paths)
+}
+
 /// Remembers what is in denied folders: a file may be moved out of one.
 fn remember_inside(denied: &[PathBuf]) {
     let mut folders: Vec<PathBuf> = denied.iter().filter(|path| path.is_dir()).cloned().collect();

@@ -239,8 +239,19 @@ impl Rules {
     ///
     /// May block, because it resolves links.
     pub fn explain(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {
+        self.explained_to(session, spec, args, working_directory, false)
+    }
+
+    /// Judges a call of another agent, whose commands no sandbox of ours holds and whose results nobody looks through.
+    ///
+    /// May block, because it resolves links and looks for files.
+    pub fn explain_unheld(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {
+        self.explained_to(session, spec, args, working_directory, true)
+    }
+
+    fn explained_to(&self, session: &str, spec: &ToolSpec, args: &Args, folder: &str, is_unheld: bool) -> Explanation {
         let call = call_of(spec, args);
-        let folder = working_directory.to_owned();
+        let folder = folder.to_owned();
         let state = self.read();
         let (home, refuses_paths, reads) = (state.home.clone(), state.refuses_paths(), state.about_reading(session));
         drop(state);
@@ -248,7 +259,7 @@ impl Rules {
             Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads, ..Standing::default() };
         let anchor = standing.anchor.clone();
         let mode = self.mode(session);
-        self.explained(session, Some(&anchor), Subject::new(&call, Some(spec), standing).as_ref(), mode)
+        self.explained(session, &anchor, Subject::new(&call, Some(spec), standing).as_ref(), mode, is_unheld)
     }
 
     /// Returns the narrowest useful rules that would allow this call, for front ends that offer "always".
@@ -328,7 +339,7 @@ impl Rules {
         look: Look,
     ) -> (Explanation, Mode) {
         let mode = self.mode_for(run, call, look);
-        let told = self.explained(&run.session_id, Some(&standing.anchor), subject.as_deref(), mode);
+        let told = self.explained(&run.session_id, &standing.anchor, subject.as_deref(), mode, false);
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
             let key = (run.run_id.clone(), call.id.clone());
@@ -416,15 +427,16 @@ impl Rules {
     fn explained(
         &self,
         session: &str,
-        folder: Option<&str>,
+        folder: &str,
         subject: Result<&Subject, &String>,
         mode: Mode,
+        is_unheld: bool,
     ) -> Explanation {
         let state = self.read();
         match subject {
             Ok(subject) => {
-                let rules = state.within(session, folder).collect::<Vec<_>>();
-                judge(subject, &rules, state.by(mode, session))
+                let rules = state.within(session, Some(folder)).collect::<Vec<_>>();
+                judge(subject, &rules, Otherwise { is_unheld, ..state.by(mode, session) })
             }
             Err(reason) => refused(reason.clone()),
         }
@@ -556,7 +568,7 @@ impl State {
 
     /// Returns what decides about calls that no rule matches, if the session is in this mode.
     fn by<'s>(&'s self, mode: Mode, session: &'s str) -> Otherwise<'s> {
-        Otherwise { mode, session, lift: self.sandbox.as_ref(), with_network: false }
+        Otherwise { mode, session, lift: self.sandbox.as_ref(), with_network: false, is_unheld: false }
     }
 
     fn mode_of(&self, session: &str) -> Mode {

@@ -14,13 +14,15 @@ use vertebra::{
 };
 
 use super::{
+    combed::Combed,
     command::{Redirection, parts},
     git::{Line, Review},
     host::host_of,
     mentions::mentioned,
     names::{MAX_COPIED, found, is_pattern, names_below},
     patch,
-    path::{Base, PathPattern, Place, is_name, leaves_out, path_in, real, relative},
+    path::{Base, PathPattern, Place, attached, is_name, leaves_out, path_in, real, relative},
+    programs::{COPIERS, GIT_WRITERS, MOVERS, READERS, WRITERS},
     rule::{NamePattern, Rule, is_edit},
 };
 use crate::bash::policy::{Ground, does_more, only_reads};
@@ -33,58 +35,6 @@ const MAX_NAMES: usize = 20_000;
 
 /// How many folders a command line can change to. Beyond that, the meaning of its paths is unknown.
 const MAX_FOLDERS: usize = 32;
-
-/// Programs that change no file. For all others, an edit rule treats every path as changed.
-const READERS: &[&str] = &[
-    "cat",
-    "cd",
-    "cmp",
-    "cut",
-    "diff",
-    "du",
-    "echo",
-    "egrep",
-    "fgrep",
-    "file",
-    "grep",
-    "head",
-    "hexdump",
-    "jq",
-    "less",
-    "ls",
-    "md5sum",
-    "more",
-    "nl",
-    "od",
-    "printf",
-    "pwd",
-    "readlink",
-    "realpath",
-    "rg",
-    "sha256sum",
-    "stat",
-    "strings",
-    "tail",
-    "test",
-    "tree",
-    "wc",
-    "[",
-];
-
-/// Programs that write to the files that they name, also to new ones.
-const WRITERS: &[&str] = &[
-    "cp", "dd", "ed", "ex", "gcp", "ginstall", "gsed", "install", "ln", "mv", "nano", "patch", "perl", "rsync", "scp",
-    "sed", "split", "sponge", "tee", "touch", "truncate", "vi", "vim",
-];
-
-/// Programs that write files into the folder that they name last, under the names that these have.
-const COPIERS: &[&str] = &["cp", "gcp", "ginstall", "install", "ln", "mv", "rsync", "scp"];
-
-/// Programs that move or remove a folder with all that is in it.
-const MOVERS: &[&str] = &["mv", "rm", "rmdir", "shred", "trash", "unlink"];
-
-/// What git does to files in the work tree.
-const GIT_WRITERS: &[&str] = &["checkout", "mv", "restore", "rm"];
 
 /// How many files are read in search of a patch.
 const MAX_PATCH_FILES: usize = 50;
@@ -116,6 +66,8 @@ pub(super) struct Subject {
     copied: usize,
     /// Folders that a command moves or removes with all that is in them.
     pub(super) moved: Vec<Place>,
+    /// What its commands read or change without naming it.
+    pub(super) combed: Vec<Combed>,
     /// Whether the call applies a patch whose files are not known.
     pub(super) unknown_patch: bool,
     /// The hosts among the arguments; `None` for one that is not known.
@@ -195,6 +147,7 @@ impl Subject {
             touched: Vec::new(),
             copied: 0,
             moved: Vec::new(),
+            combed: Vec::new(),
             unknown_patch: false,
             hosts: urls(&call.args).map(host_of).collect(),
             command_hosts: Vec::new(),
@@ -375,7 +328,15 @@ impl Subject {
                 WRITERS.contains(&program) || (program == "git" && words.iter().any(|word| GIT_WRITERS.contains(word)));
             self.read_copies(program, &words);
             for word in words {
-                if word.contains("://") {
+                for path in attached(program, word) {
+                    let place = self.place_in_shell(path);
+                    if place.any(|path| fs::symlink_metadata(path).is_ok()) {
+                        self.touched.push(Touched { changes: may_change, place });
+                    }
+                }
+                if let Some((_, path)) = word.split_once("file://") {
+                    self.touched.push(Touched { changes: may_change, place: self.place_in_shell(path) });
+                } else if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
                 } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
                     let place = self.place_in_shell(path);
@@ -397,6 +358,9 @@ impl Subject {
             for Redirection { target, writes } in redirections {
                 self.touched.push(Touched { place: self.place_in_shell(target), changes: writes });
             }
+        }
+        if self.refuses_paths {
+            self.combed = Combed::of(&commands, |path| self.place_in_shell(path));
         }
         self.read_patches(&commands);
         self.read_editors(&commands);
@@ -524,10 +488,11 @@ impl Subject {
             return Err(format!("the command may change to {MAX_FOLDERS} folders or more, too many to check"));
         }
         let mut left = MAX_NAMES;
+        let shows_hidden = self.line.as_deref().is_some_and(|line| line.contains("dotglob"));
         for touched in &mut self.touched {
             let patterns: Vec<String> = touched.place.0.iter().filter(|path| is_pattern(path)).cloned().collect();
             for pattern in patterns {
-                let found = found(&pattern, &mut left).ok_or_else(|| {
+                let found = found(&pattern, &mut left, shows_hidden).ok_or_else(|| {
                     format!("the globs in the command match more than {MAX_NAMES} names, too many to check")
                 })?;
                 touched.place.0.extend(found);

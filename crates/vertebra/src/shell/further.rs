@@ -5,6 +5,7 @@ use super::{MAX_COMMANDS, MAX_LINE, carrier, simple_commands, wrapper};
 
 /// Programs that run what follows them, or what follows one of these words.
 const RUNNERS: &[(&str, &[&str])] = &[
+    ("adb", &["shell"]),
     ("asdf", &["exec"]),
     ("aws-vault", &["exec"]),
     ("bun", &["run", "x"]),
@@ -16,6 +17,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("cmake", &["-E", "env"]),
     ("concurrently", &[]),
     ("conda", &["run"]),
+    ("cpulimit", &["--"]),
     ("direnv", &["exec", "."]),
     ("doppler", &["run"]),
     ("dotenv", &[]),
@@ -23,6 +25,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("faketime", &["*"]),
     ("fakeroot", &[]),
     ("fnm", &["exec"]),
+    ("hatch", &["run"]),
     ("heroku", &["run"]),
     ("hyperfine", &[]),
     ("linux32", &[]),
@@ -47,6 +50,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("poetry", &["run"]),
     ("pyenv", &["exec"]),
     ("rbenv", &["exec"]),
+    ("rye", &["run"]),
     ("sem", &[]),
     ("setarch", &["*"]),
     ("ssh-agent", &[]),
@@ -60,6 +64,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("watchexec", &[]),
     ("wsl", &[]),
     ("yarn", &["exec", "run", "dlx"]),
+    ("zellij", &["--"]),
 ];
 
 /// Options whose value is a command, by program.
@@ -91,7 +96,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("mysql", &["system", "\\!"]),
     ("nix-shell", &["--run", "--command"]),
     ("nodemon", &["-x", "--exec"]),
-    ("npm", &["-c", "--call"]),
+    ("npm", &["-c", "--call", "--script-shell"]),
     ("npx", &["-c", "--call"]),
     ("nu", &["-c", "--commands"]),
     ("powershell", &["-c", "-Command", "-command"]),

@@ -242,7 +242,7 @@ impl<'t> Shown<'t> {
                 for file in files {
                     let folder = self.folder.as_deref().or(file.starts_with('/').then_some("/"));
                     let Some(path) = folder.map(|folder| absolute(folder, &file)) else { continue };
-                    let all = if is_pattern(&file) { expanded(&path, &mut self.left) } else { Some(vec![path]) };
+                    let all = if is_pattern(&file) { expanded(&path, &mut self.left, false) } else { Some(vec![path]) };
                     self.files.extend(all.unwrap_or_default().into_iter().map(|path| (path, Sure::Yes)));
                 }
             }

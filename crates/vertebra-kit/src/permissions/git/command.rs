@@ -178,6 +178,11 @@ impl<'c> Git<'c> {
             && self.args.iter().any(|word| word.contains(['$', '`']))
     }
 
+    /// Returns whether a variable or a substitution may name a file by its hash, and the command would show it.
+    pub(super) fn may_show_any_file(&self) -> bool {
+        matches!(self.sub, "show" | "cat-file" | "diff") && !names_only_commits(&self.args.join(" "))
+    }
+
     /// Returns whether the command may show or copy content, of whatever repository.
     pub(super) fn may_show(&self) -> bool {
         OPEN_TO_OPTIONS.contains(&self.sub) || !WITHOUT_CONTENT.contains(&self.sub)
@@ -427,6 +432,27 @@ fn is_direct(line: &str) -> bool {
     quote.is_none()
 }
 
+/// Returns whether `^{commit}` follows each variable and each substitution: git takes nothing else then.
+fn names_only_commits(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        let Some(behind) = rest[at..].strip_prefix('$') else { return false };
+        let mut depth = 0_usize;
+        let end = if behind.starts_with(['(', '{']) {
+            behind.find(|c: char| {
+                depth = if "({".contains(c) { depth + 1 } else { depth - usize::from(")}".contains(c)) };
+                depth == 0
+            })
+        } else {
+            let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
+            end.checked_sub(1)
+        };
+        let Some(behind) = end.and_then(|end| behind[end + 1..].strip_prefix("^{commit}")) else { return false };
+        rest = behind;
+    }
+    true
+}
+
 /// Returns which of these objects are files.
 pub(super) fn blobs_in(folder: &Path, objects: &[&str]) -> Vec<String> {
     let blobs = objects_in(folder, objects).into_iter().filter(|(_, kind)| kind == "blob");
@@ -450,4 +476,28 @@ pub(super) fn objects_in<'o>(folder: &Path, objects: &[&'o str]) -> Vec<(&'o str
     let kinds = String::from_utf8_lossy(&output.stdout).into_owned();
     let known = objects.iter().zip(kinds.lines()).filter(|(_, kind)| !kind.contains(' '));
     known.map(|(object, kind)| (*object, kind.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_only_commits;
+
+    #[test]
+    fn what_git_takes_for_a_commit_only_is_known() {
+        for (words, expected) in [
+            ("HEAD~1 --stat", true),
+            ("$c^{commit}", true),
+            ("--stat ${c}^{commit}", true),
+            ("$(git rev-parse $(echo x))^{commit} $d^{commit}", true),
+            ("$c", false),
+            ("$", false),
+            ("$c^{tree}", false),
+            ("$c^{commit} $d", false),
+            ("$(echo x", false),
+            ("$(git rev-parse x)", false),
+            ("`git rev-parse x`^{commit}", false),
+        ] {
+            assert_eq!(names_only_commits(words), expected, "{words}");
+        }
+    }
 }

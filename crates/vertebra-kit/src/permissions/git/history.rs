@@ -211,6 +211,22 @@ pub(super) fn unreferenced(repository: &Repository) -> Option<Vec<String>> {
     (heard && whole).then_some(found)
 }
 
+/// Returns whether the repository has content of files that neither a commit nor the index has, so that its path is not known.
+/// Returns true also if git takes too long.
+pub(super) fn has_loose_files(repository: &Repository) -> bool {
+    let mut known: HashSet<String> = EMPTY.iter().map(|&hash| hash.to_owned()).collect();
+    let reachable = ["rev-list", "--objects", "--all", "--reflog", "--indexed-objects", "--ignore-missing"];
+    let heard = each_line(&repository.git, &reachable, &mut |line| {
+        known.extend(line.split(' ').next().map(str::to_owned));
+        true
+    });
+    let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
+    let whole = each_line(&repository.git, &all, &mut |line| {
+        line.strip_prefix("blob ").is_none_or(|blob| known.contains(blob))
+    });
+    !(heard && whole)
+}
+
 /// Lists the index.
 const INDEX: &[&str] = &["ls-files", "-s", "-z"];
 

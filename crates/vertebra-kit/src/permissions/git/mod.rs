@@ -26,7 +26,7 @@ use vertebra::paths::absolute;
 pub(crate) use self::written::{may_write, new_worktree, written};
 use self::{
     command::{Git, Shows, blobs_in, is_harmless, objects_in, parse},
-    history::{History, unreferenced},
+    history::{History, has_loose_files, unreferenced},
     pathspec::Pathspecs,
     repository::Repository,
 };
@@ -270,6 +270,10 @@ impl Review {
             let all = git.shows_all_objects();
             if all || (!objects.is_empty() && !blobs_in(&repository.git, &objects).is_empty()) {
                 let why = "the path of a file that is named by its hash is not known; write `REVISION:PATH` instead";
+                self.broken.extend(rules.iter().map(|rule| (rule.text().clone(), why.to_owned())));
+            } else if git.may_show_any_file() && has_loose_files(repository) {
+                let why = "a file that was added and never committed may be named, whose path is not known; write `…^{commit}` \
+                           behind the variable or the substitution";
                 self.broken.extend(rules.iter().map(|rule| (rule.text().clone(), why.to_owned())));
             }
         }

@@ -114,6 +114,13 @@ pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Pro
     Protection::Free
 }
 
+/// Returns whether a path could be one that matters to git, if a folder above it became a git directory.
+pub(crate) fn may_matter(path: &Path) -> bool {
+    let names: Vec<Cow<'_, str>> = path.iter().map(folded).collect();
+    names.last().is_some_and(|last| last == "head")
+        || (0..names.len()).any(|at| matches!(inside(&names[at..]), Inside::Ruled(_)))
+}
+
 /// What a path inside a git directory is.
 enum Inside {
     Ruled(Protection),

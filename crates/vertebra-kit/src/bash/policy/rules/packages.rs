@@ -44,6 +44,10 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if prefix.is_some_and(|folder| judge.place(folder) != Place::Inside) {
         judge.unknown(format!("`{}` runs the scripts of a package outside the working folder", call.name));
     }
+    let mut named = words.iter().filter_map(|word| word.strip_prefix("--package")?.strip_prefix('='));
+    if let Some(package) = named.find(|package| runs_package && !is_installed(judge, package)) {
+        judge.unknown(format!("runs the package `{package}`, which may be downloaded from the registry"));
+    }
     if let Some(at) = words.iter().position(|word| matches!(*word, "-c" | "--call")) {
         judge.run_argument(words.get(at + 1).unwrap_or(&""));
         return UNKNOWN.to_string();

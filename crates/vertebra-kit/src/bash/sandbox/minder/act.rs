@@ -274,6 +274,7 @@ impl Minder {
                 Some(FileType::Symlink) => return Ok(Answer::Failed(Errno::LOOP)),
                 Some(_) => return Ok(Answer::Kernel),
             };
+            let judged = self.judged(&name);
             match self.guard.judge(&name, change) {
                 Verdict::Yes => {}
                 Verdict::No if is_new => return Ok(self.not_made(&mut name, identity)),
@@ -296,10 +297,14 @@ impl Minder {
             let mode = Mode::from_raw_mode(mode);
             match self.done(call, identity, || openat(&name.folder, &name.last, opened, mode)) {
                 Ok(file) if makes => {
+                    self.settle(&name, judged)?;
                     self.guard.note_made(&name.path, &file);
                     return Ok(Answer::Opened(file, asked.contains(OFlags::CLOEXEC)));
                 }
-                Ok(file) => return handed(file, asked),
+                Ok(file) => {
+                    self.settle(&name, judged)?;
+                    return handed(file, asked);
+                }
                 Err(Answer::Failed(Errno::NXIO)) if !asked.contains(OFlags::NONBLOCK) => return Ok(Answer::Later),
                 // Somebody else was faster: it has to be looked at again.
                 Err(Answer::Failed(Errno::LOOP | Errno::NOENT)) if change == Change::Write => {}
@@ -351,10 +356,12 @@ impl Minder {
 
     fn make_folder(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
         let (mut name, identity) = self.name(call, descriptor, at, Last::New)?;
+        let judged = self.judged(&name);
         if self.guard.judge(&name, Change::MakeFolder) != Verdict::Yes {
             return Ok(self.not_made(&mut name, identity));
         }
         self.done(call, identity, || mkdirat(&name.folder, &name.last, Mode::from_raw_mode(mode)))?;
+        self.settle(&name, judged)?;
         Ok(Answer::Done)
     }
 
@@ -369,9 +376,11 @@ impl Minder {
             // Sockets and devices: the kernel says no, or makes a socket where that is open.
             _ => return Ok(Answer::Kernel),
         };
+        let judged = self.judged(&name);
         self.allowed(&name, if kind == FileType::Fifo { Change::MakeOther } else { Change::MakeFile })?;
         let mode = Mode::from_raw_mode(mode);
         self.done(call, identity, || mknodat(&name.folder, &name.last, kind, mode, device))?;
+        self.settle(&name, judged)?;
         Ok(Answer::Done)
     }
 
@@ -393,6 +402,7 @@ impl Minder {
         if (old.slash && !is_folder(&old)) || (new.slash && !is_folder(&old)) {
             return Ok(Answer::Failed(Errno::NOTDIR));
         }
+        let judged = [self.judged(&old), self.judged(&new)];
         self.allowed(&old, Change::Leave)?;
         if exchanges {
             self.allowed(&old, Change::Arrive)?;
@@ -414,6 +424,10 @@ impl Minder {
         } else {
             let act = || renameat_with(&old.folder, &old.last, &new.folder, &new.last, flags);
             self.done(call, identity, act)?;
+        }
+        self.settle(&new, judged[1])?;
+        if exchanges {
+            self.settle(&old, judged[0])?;
         }
         Ok(Answer::Done)
     }

@@ -236,7 +236,7 @@ impl Guard {
     }
 
     /// What may be done with a path. Where the folder of its last name is open, git directories are looked for from there.
-    fn protection(&self, path: &Path, folder: Option<&OwnedFd>) -> Protection {
+    pub(super) fn protection(&self, path: &Path, folder: Option<&OwnedFd>) -> Protection {
         self.protection_where(path, &|above| match folder {
             Some(folder) => has_head_above(folder, path, above),
             None => git::has_head(above),
@@ -315,9 +315,7 @@ impl Guard {
             },
             Protection::GitHead => match change {
                 Change::MakeFile | Change::MakeFolder | Change::MakeOther | Change::ArriveFile | Change::Arrive => {
-                    let folder = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&name.folder));
-                    let at = path.parent().unwrap_or(path);
-                    yes_if(git::may_become_git_dir(Path::new(&folder)).is_ok() && detach(&name.folder, at).is_ok())
+                    yes_if(may_be_git_dir(&name.folder, path.parent().unwrap_or(path)))
                 }
                 _ => Verdict::Yes,
             },
@@ -423,6 +421,12 @@ impl Guard {
     }
 }
 
+/// Whether nothing in a folder would make git start a program. What a process may still write to is replaced by copies.
+pub(super) fn may_be_git_dir(folder: &OwnedFd, at: &Path) -> bool {
+    let own = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(folder));
+    git::may_become_git_dir(Path::new(&own)).is_ok() && detach(folder, at).is_ok()
+}
+
 /// Whether a name among the hooks is one that git does not run.
 fn is_sample(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sample")
@@ -442,13 +446,16 @@ fn is_below(path: &Path, folder: &Path) -> bool {
 }
 
 /// Whether a folder above a name, or the one that it lies in and that is open, has a `HEAD`.
-fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
-    let parent = path.parent().unwrap_or(path).as_os_str().as_bytes();
-    let below = parent.strip_prefix(above.as_os_str().as_bytes()).unwrap_or_default();
-    let steps = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count();
-    let mut way = "../".repeat(steps);
+pub(super) fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
+    let mut way = steps_up(path.parent().unwrap_or(path), above);
     way.push_str("HEAD");
     statat(folder, way, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+/// The way from a folder up to one above it.
+pub(super) fn steps_up(from: &Path, to: &Path) -> String {
+    let below = from.as_os_str().as_bytes().strip_prefix(to.as_os_str().as_bytes()).unwrap_or_default();
+    "../".repeat(below.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count())
 }
 
 pub(super) fn identity(found: &Stat) -> Identity {

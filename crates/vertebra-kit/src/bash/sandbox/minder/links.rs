@@ -25,11 +25,13 @@ impl Minder {
         if name.slash {
             return Ok(Answer::Kernel);
         }
+        let judged = self.judged(&name);
         // So git tries whether there are links, in the directory of a submodule too. It leads nowhere else.
         if &*target != c"testing" || !is_in_submodules(&name.path) {
             self.allowed(&name, Change::MakeOther)?;
         }
         self.done(call, identity, || symlinkat(&*target, &name.folder, &name.last))?;
+        self.settle(&name, judged)?;
         Ok(Answer::Done)
     }
 
@@ -59,9 +61,11 @@ impl Minder {
         if old.slash || new.slash {
             return Ok(Answer::Kernel);
         }
+        let judged = self.judged(&new);
         self.allowed(&old, Change::Share)?;
         self.allowed(&new, Change::MakeOther)?;
         self.done(call, identity, || linkat(&old.folder, &old.last, &new.folder, &new.last, AtFlags::empty()))?;
+        self.settle(&new, judged)?;
         Ok(Answer::Done)
     }
 }

@@ -16,6 +16,7 @@ mod listening;
 mod outside;
 mod place;
 mod sending;
+mod settle;
 mod signals;
 mod sockets;
 mod task;
