@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 use vertebra::{CancellationToken, Points};
 use vertebra_journal::backtest::{Backtest, Difference, Report};

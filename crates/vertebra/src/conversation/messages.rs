@@ -172,7 +172,9 @@ impl Messages {
         if kept < self.len() {
             *self = self.shared().take(kept).cloned().collect();
         }
-        behind.into_iter().for_each(|message| self.push_shared(message));
+        for message in behind {
+            self.push_shared(message);
+        }
     }
 
     /// The messages that `after` has added to this list, if adding is all that happened. Costs nothing but the answer.

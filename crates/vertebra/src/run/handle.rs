@@ -372,9 +372,9 @@ impl Run {
             let news =
                 || News::Hooks { record: record.clone(), subject: subject(event), call_id: event.call_id().cloned() };
             if output::is_of_answer(P::NAME) {
-                self.send_or_hold(news)
+                self.send_or_hold(news);
             } else {
-                self.tell(news)
+                self.tell(news);
             }
             let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
             let left = recorder::left_by(&outcome, event, state);

@@ -74,10 +74,14 @@ impl Run {
         let held = self.recorder().held.take();
         let said: String = held.iter().filter_map(said).collect();
         if said == left {
-            held.into_iter().for_each(|news| self.send_shown(news));
+            for news in held {
+                self.send_shown(news);
+            }
             return;
         }
-        held.into_iter().for_each(|news| self.send_without_text(news));
+        for news in held {
+            self.send_without_text(news);
+        }
         if !said.is_empty() {
             self.send_shown(News::Delta { channel: Channel::Text, text: left.to_owned(), call: None });
         }

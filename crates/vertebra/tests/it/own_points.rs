@@ -219,7 +219,7 @@ async fn a_failing_hook_at_an_own_point_leaves_event_and_state_as_before_it() {
         let mut builder = deployer(&model);
         fails(&mut builder);
         let agent = builder.build().expect("an agent");
-        let mut session = agent.session().await;
+        let mut session = agent.session().await.expect("a session");
         session.prompt("go").await.expect("a run");
         assert_eq!(read_by_model(&model), ["done: shop x0"], "{how}");
         assert_eq!(session.state().await.metadata().get("by"), None, "{how}");
@@ -251,7 +251,7 @@ async fn a_run_that_is_cancelled_at_an_own_point_keeps_the_state_from_before() {
     let agent = builder.build().expect("an agent");
     let cancel = CancellationToken::new();
     let token = cancel.clone();
-    let mut session = agent.session().await;
+    let mut session = agent.session().await.expect("a session");
     let (report, ()) = tokio::join!(session.prompt_until("go", &token), async {
         arrived.notified().await;
         cancel.cancel();
