@@ -91,12 +91,15 @@ pub(super) fn whole<T>(
 pub fn json_schema() -> Value {
     let file = File::new("", Level::User, "", None);
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
-    let mut matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
-    matching["additionalProperties"] = point::pattern_shape();
+    let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
+    let (of_hook, matchers) = hook::by_point(matching);
+    if let (Some(hook), Value::Object(of_hook)) = (schema["properties"]["hook"]["items"].as_object_mut(), of_hook) {
+        hook.extend(of_hook);
+    }
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         schema.insert("title".to_owned(), "Vertebra settings".into());
-        schema.insert("$defs".to_owned(), json!({ "match": matching }));
+        schema.insert("$defs".to_owned(), matchers);
     }
     schema
 }

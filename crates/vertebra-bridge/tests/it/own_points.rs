@@ -30,7 +30,8 @@ fn settings(text: &str) -> Settings {
 }
 
 fn policy(text: &str) -> Policy {
-    Policy::new(&settings(text), &Services::default()).unwrap_or_else(|error| panic!("{error}"))
+    let services = Services { folder: env!("CARGO_MANIFEST_DIR").into(), ..Services::default() };
+    Policy::new(&settings(text), &services).unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn judged(policy: &Policy, event: &Value) -> (Option<Decision>, Option<String>, String) {

@@ -122,7 +122,7 @@ async fn hooks_guards_and_watches_at_an_own_point_change_decide_and_see() {
 
 #[tokio::test]
 async fn a_stop_at_an_own_point_ends_the_run() {
-    let model = shop();
+    let model = shop().may_end_early();
     let mut builder = deployer(&model);
     builder.guard(BeforeDeploy.named("enough"), async |_| stop("enough for today"));
     let report = run(&mut builder).await;

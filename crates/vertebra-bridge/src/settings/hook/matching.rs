@@ -1,13 +1,15 @@
 //! `match`: when a hook runs.
 
-use serde_json::json;
-use vertebra::{ATTRIBUTES, Attribute, BadMatcher, Matcher, PatternKind, Test, nearest};
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use vertebra::{ATTRIBUTES, AnyPoint, Attribute, BadMatcher, Matcher, POINT_TABLE, PatternKind, Test, nearest};
 
 use super::{
     super::{
         SettingsError,
         item::{Field, Item},
-        point::COMBINING,
+        point::{COMBINING, pattern_shape},
         reader::Section,
         shape,
     },
@@ -17,6 +19,48 @@ use super::{
 /// The place of the shape of `match` in the JSON schema.
 const SHAPE: &str = "#/$defs/match";
 
+/// Returns the part of the JSON schema of a hook that depends on its point, and the definitions that it refers to. The keys of
+/// `match` at a built-in point are known; at other points, every key may be an attribute.
+pub(in super::super) fn by_point(strict: Value) -> (Value, Value) {
+    let own = "#/$defs/own_match";
+    let mut open = strict.clone();
+    open["additionalProperties"] = pattern_shape();
+    let mut refer = vec![&mut open];
+    while let Some(value) = refer.pop() {
+        match value {
+            Value::String(text) if text == SHAPE => own.clone_into(text),
+            Value::Array(items) => refer.extend(items),
+            Value::Object(fields) => refer.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    let keys = |shape: &str| json!({ "properties": { "match": { "$ref": shape } } });
+    let names: BTreeSet<String> = POINT_TABLE.iter().flat_map(spellings).collect();
+    let hook = json!({ "if": { "properties": { "point": { "enum": names } } }, "then": keys(SHAPE), "else": keys(own) });
+    (hook, json!({ "match": strict, "own_match": open }))
+}
+
+/// The usual spellings of the names of a point.
+fn spellings(point: &AnyPoint) -> Vec<String> {
+    let names = std::iter::once(&point.name).chain(point.aliases);
+    names.flat_map(|name| [(*name).to_owned(), camel(name), spaced(name, '_'), spaced(name, '-')]).collect()
+}
+
+fn camel(name: &str) -> String {
+    name.chars().enumerate().map(|(at, letter)| if at == 0 { letter.to_ascii_lowercase() } else { letter }).collect()
+}
+
+fn spaced(name: &str, mark: char) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push(mark);
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
 /// Reads a `match` in which every key is possible.
 pub(in super::super) fn any_match(section: &mut Section<'_>) -> Result<Option<Matcher>, SettingsError> {
     read(section, &Place::ANY)
@@ -24,7 +68,8 @@ pub(in super::super) fn any_match(section: &mut Section<'_>) -> Result<Option<Ma
 
 /// Reads the `match` of a hook at this point. A matcher without fields always matches.
 pub(super) fn of_hook(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, SettingsError> {
-    let shape = || json!({ "$ref": SHAPE });
+    // Which keys there are depends on the point: see `hook::by_point`.
+    let shape = || json!({ "type": "object" });
     Ok(section.table_at("match", shape, |inner| read(inner, place))?.flatten())
 }
 
