@@ -76,6 +76,11 @@ pub(super) struct Combed {
     leave_out: &'static str,
 }
 
+/// Whether a shell and `printf` leave a word as it is.
+fn is_plain(word: &str) -> bool {
+    !word.contains(['$', '`', '%', '\\', '*', '?', '[', '{', '~'])
+}
+
 /// A name of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
@@ -112,7 +117,10 @@ impl Combed {
             };
             let there = names.iter().map(|name| place(name)).filter(|place| place.any(|path| Path::new(path).exists()));
             combed.places = there.collect();
-            if combed.places.is_empty() && program != "rm" {
+            // Names that `xargs` reads and that are plain text are known: if none of them exists, there is no file.
+            let is_known =
+                || matches!(program, "xargs" | "gxargs" | "parallel") && names.iter().all(|name| is_plain(name));
+            if combed.places.is_empty() && program != "rm" && !is_known() {
                 combed.places.push(place("."));
             }
             Some(combed)
@@ -241,8 +249,7 @@ impl Combed {
             }
             [words] if matches!(words[0], "echo" | "printf") => {
                 let said: Vec<&str> = words[1..].iter().flat_map(|word| word.split("\\n")).collect();
-                let is_plain = |word: &&str| !word.contains(['$', '`', '%', '\\', '*', '?', '[', '{', '~']);
-                if said.iter().all(is_plain) {
+                if said.iter().all(|word| is_plain(word)) {
                     return said.iter().any(|word| Path::new(word).file_name().is_some()).then_some(said);
                 }
             }

@@ -36,7 +36,8 @@ pub(in super::super) fn by_point(strict: Value) -> (Value, Value) {
     }
     let keys = |shape: &str| json!({ "properties": { "match": { "$ref": shape } } });
     let names: BTreeSet<String> = POINT_TABLE.iter().flat_map(spellings).collect();
-    let hook = json!({ "if": { "properties": { "point": { "enum": names } } }, "then": keys(SHAPE), "else": keys(own) });
+    let hook =
+        json!({ "if": { "properties": { "point": { "enum": names } } }, "then": keys(SHAPE), "else": keys(own) });
     (hook, json!({ "match": strict, "own_match": open }))
 }
 

@@ -11,7 +11,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use vertebra::{AnyPoint, FailurePolicy, Matcher, Role};
 
-pub(super) use self::{matching::{any_match, by_point}, reading::read};
+pub(super) use self::{
+    matching::{any_match, by_point},
+    reading::read,
+};
 use crate::wire::Reply;
 
 /// `[[hook]]`.

@@ -39,8 +39,7 @@ async fn a_folder_that_is_gone_or_outside_sends_commands_back_and_they_say_so() 
 async fn a_command_is_judged_from_where_the_last_one_went() {
     let area = Area::new().with(|bash| bash.judged = true);
     let said = outputs(&area, &["mkdir -p .git/objects && cd .git/objects", "echo x > ../hooks/pre-commit"]).await;
-    assert!(said[1].starts_with("denied: "), "{said:?}");
-    assert!(said[1].contains("bash/policy"), "{said:?}");
+    assert!(said[1].starts_with("not run") && said[1].contains("changes `.git/hooks/pre-commit`"), "{said:?}");
     assert!(!area.path("work/.git/hooks/pre-commit").exists());
 }
 
