@@ -93,30 +93,6 @@ const REGISTRIES: &[Registry] = &[
         says: &["registry"],
     },
     Registry {
-        programs: &[PYTHON, "pip", "pip3", "pipx", "uv"],
-        domains: &["pypi.org", "pythonhosted.org"],
-        variables: &[
-            "PIP_CONFIG_FILE",
-            "PIP_EXTRA_INDEX_URL",
-            "PIP_INDEX_URL",
-            "UV_CONFIG_FILE",
-            "UV_DEFAULT_INDEX",
-            "UV_EXTRA_INDEX_URL",
-            "UV_INDEX",
-            "UV_INDEX_URL",
-        ],
-        files: &[
-            "/etc/pip.conf",
-            "/etc/uv/uv.toml",
-            ".config/pip/pip.conf",
-            ".config/uv/uv.toml",
-            ".pip/pip.conf",
-            "pyproject.toml",
-            "uv.toml",
-        ],
-        says: &["index-url", "index_url", "find-links", "find_links", "uv.index", "[[index]]", "git+", "@ http"],
-    },
-    Registry {
         programs: &["go"],
         domains: &["golang.org"],
         variables: &["GOPROXY"],
@@ -131,15 +107,6 @@ const REGISTRIES: &[Registry] = &[
         says: &["sources", "BUNDLE_MIRROR"],
     },
 ];
-
-/// What builds packages of Python, which `python -m build` starts.
-const PYTHON: &str = "python";
-
-/// What a list of requirements says if something comes from elsewhere.
-const NOT_FROM_PYPI: &[&str] = &["://", "--index", "--extra-index", "--find-links", "-i ", "-f "];
-
-/// How many lists of requirements are followed.
-const LISTS: usize = 16;
 
 /// Options that name another place.
 const ELSEWHERE: &[&str] =
@@ -173,49 +140,13 @@ pub(super) fn registries(command: &str, variables: &Variables, folder: &Path) ->
         let program = fetches.split(' ').next().unwrap_or_default();
         let registry = REGISTRIES.iter().find(|registry| registry.programs.contains(&program))?;
         let leads = |word: &str| word.contains("://") || ELSEWHERE.iter().any(|option| word.starts_with(option));
-        let is_python = registry.programs.contains(&PYTHON);
-        if simple.split(' ').any(leads)
-            || registry.is_elsewhere(variables, folder)
-            || (is_python && !is_all_from_pypi(&simple, folder))
-        {
+        if simple.split(' ').any(leads) || registry.is_elsewhere(variables, folder) {
             return None;
         }
         let known = registry.domains.iter().filter(|name| program == "yarn" || !name.contains("yarn"));
         domains.extend(known.filter_map(|name| name.parse::<Domain>().ok()));
     }
     (!domains.is_empty()).then_some(Network::Domains(domains))
-}
-
-/// Whether the lists of requirements that a command names, and those that they name, know no place but the usual one.
-fn is_all_from_pypi(command: &str, folder: &Path) -> bool {
-    let words: Vec<&str> = command.split(' ').collect();
-    let mut lists: Vec<PathBuf> = lists_in(&words).map(|list| folder.join(list)).collect();
-    let mut at = 0;
-    while let Some(list) = lists.get(at).cloned() {
-        at += 1;
-        let found = fs::metadata(&list).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
-        let Some(text) = found.and_then(|_| fs::read_to_string(&list).ok()) else { return false };
-        if at > LISTS || NOT_FROM_PYPI.iter().any(|words| text.contains(words)) {
-            return false;
-        }
-        let beside = list.parent().unwrap_or(folder);
-        for line in text.lines() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            lists.extend(lists_in(&words).map(|list| beside.join(list)));
-        }
-    }
-    !words.contains(&"-f")
-}
-
-/// The lists of requirements and of constraints that words of `pip` name.
-fn lists_in<'w>(words: &'w [&'w str]) -> impl Iterator<Item = &'w str> {
-    const OPTIONS: [&str; 4] = ["-r", "-c", "--requirement", "--constraint"];
-    words.iter().enumerate().filter_map(move |(at, word)| {
-        let is_before = at > 0 && OPTIONS.contains(&words[at - 1]);
-        let together = OPTIONS.iter().find_map(|option| word.strip_prefix(option).filter(|rest| !rest.is_empty()));
-        let together = together.map(|rest| rest.trim_start_matches('=')).filter(|rest| !rest.starts_with('-'));
-        if is_before { Some(*word) } else { together }
-    })
 }
 
 /// Whether a domain is that of a registry which package managers download from.
@@ -338,24 +269,11 @@ mod tests {
             "cargo test",
             "npm ci && curl https://example.org",
             "npm install --registry=https://npm.example.org",
-            "pip install -i https://pypi.example.org flask",
-            "pip install -r missing.txt",
+            "pip install flask",
             "git clone https://example.org/a.git",
         ] {
             assert_eq!(found(unknown), None, "{unknown}");
         }
-        let pypi = || Some("pypi.org, pythonhosted.org".to_owned());
-        for from_pypi in ["pip install flask", ".venv/bin/pip install -q -r all.txt", "uv pip install -r all.txt"] {
-            fs::write(project.path().join("all.txt"), "flask>=3\n-r more.txt\n").expect("a file");
-            fs::write(project.path().join("more.txt"), "pytest # for tests\n").expect("a file");
-            assert_eq!(found(from_pypi), pypi(), "{from_pypi}");
-        }
-        for elsewhere in ["--extra-index-url https://pypi.example.org\n", "https://example.org/a.whl\n"] {
-            fs::write(project.path().join("more.txt"), elsewhere).expect("a file");
-            assert_eq!(found("pip install -r all.txt"), None, "{elsewhere}");
-        }
-        fs::write(project.path().join("pyproject.toml"), "[[tool.uv.index]]\nname = 'ours'\n").expect("a file");
-        assert_eq!(found("uv sync"), None, "the project has an index of its own");
         fs::write(project.path().join(".npmrc"), "registry=https://npm.example.org\n").expect("a file");
         assert_eq!(found("npm ci"), None, "the project has a registry of its own");
         fs::write(project.path().join(".npmrc"), "save-exact=true\n").expect("a file");
