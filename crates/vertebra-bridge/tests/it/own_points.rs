@@ -67,7 +67,7 @@ async fn every_kind_of_attribute_is_matched() {
         (r#"{ service = "api-*" }"#, json!({ "service": ["shop", "api-us"] }), true),
         (r#"{ service = "api-*" }"#, json!({}), false),
         (r#"{ config = "deploy/**" }"#, json!({ "config": "deploy/eu/a.yaml" }), true),
-        (r#"{ config = "/work/deploy/*" }"#, json!({ "config": "./deploy/a.yaml" }), true),
+        (r#"{ config = "/srv/deploy/*" }"#, json!({ "config": "./deploy/a.yaml" }), true),
         (r#"{ config = "deploy/*" }"#, json!({ "config": "src/a.yaml" }), false),
         (r#"{ note = "^hot" }"#, json!({ "note": "hotfix" }), true),
         (r#"{ tier = "gold" }"#, json!({ "tier": "Gold" }), true),
@@ -80,7 +80,7 @@ async fn every_kind_of_attribute_is_matched() {
     for (matcher, fields, matches) in cases {
         let policy =
             policy(&format!("{POINT}\n[[hook]]\npoint = \"BeforeDeploy\"\nmatch = {matcher}\ndeny = \"no\"\n"));
-        let mut event = json!({ "point": "BeforeDeploy", "working_directory": "/work" });
+        let mut event = json!({ "point": "BeforeDeploy", "working_directory": "/srv" });
         event.as_object_mut().expect("an object").extend(fields.as_object().expect("fields").clone());
         let (decision, ..) = judged(&policy, &event).await;
         assert_eq!(decision == Some(Decision::Deny), matches, "{matcher} on {fields}");
