@@ -315,12 +315,9 @@ impl Judge<'_> {
                 }
             }
             Effect::Wrap(skipped) => {
-                let inner = parsed.first.and_then(|first| call.args().get(first + skipped..)).unwrap_or_default();
-                return if inner.is_empty() {
-                    produce::alone(self, name, &parsed)
-                } else {
-                    self.invoke(inner.to_vec(), call.input)
-                };
+                let Some(first) = parsed.first else { return UNKNOWN.to_string() };
+                let inner = call.args().get(first + skipped..).unwrap_or_default().to_vec();
+                return if inner.is_empty() { UNKNOWN.to_string() } else { self.invoke(inner, call.input) };
             }
             Effect::Sub => return self.subcommand(name, &parsed, call),
             Effect::Ask(class) => self.ask(class, format!("`{name}` {}, so a person must approve it", risk(class))),

@@ -56,21 +56,6 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
     exact.unwrap_or_else(|| blend(words.iter().copied().chain([source.as_str(), read]).chain(call.input.as_deref())))
 }
 
-/// What a program prints that runs another one, where none is named. `eval "$(ssh-agent -s)"` runs it: the agent writes the
-/// path of its socket without quotes.
-pub(super) fn alone(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> String {
-    if name != "ssh-agent" {
-        return UNKNOWN.to_string();
-    }
-    let given = parsed.value(&["-a"]).map(|path| path.text.clone());
-    let folders = ["TMPDIR", "HOME"].map(|name| judge.scope.get(name).unwrap_or_default());
-    let sockets = given.into_iter().chain(folders.map(|folder| format!("{folder}/agent")));
-    let mut lines: Vec<String> =
-        sockets.map(|socket| format!("SSH_AUTH_SOCK={socket}; export SSH_AUTH_SOCK;\n")).collect();
-    lines.push("SSH_AGENT_PID=100; export SSH_AGENT_PID;\necho Agent pid 100;\n".to_owned());
-    lines.concat()
-}
-
 /// Whether a command lists names of files, and only such of the working folder.
 fn own_files(judge: &Judge<'_>, call: &Call<'_>, operands: &[&str]) -> bool {
     let words = texts(call.args());
