@@ -92,7 +92,7 @@ pub fn json_schema() -> Value {
     let file = File::new("", Level::User, "", None);
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
     let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
-    let (of_hook, matchers) = hook::by_point(matching);
+    let (of_hook, matchers) = hook::by_point(&matching);
     if let (Some(hook), Value::Object(of_hook)) = (schema["properties"]["hook"]["items"].as_object_mut(), of_hook) {
         hook.extend(of_hook);
     }

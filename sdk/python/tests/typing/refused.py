@@ -69,7 +69,7 @@ def hooks(client: Client) -> None:
     async def the_event_of_another_point(event: BeforeToolUseEvent):
         return None
 
-    @client.guard("BeforeToolUse", on_failure="open")  # refused: reportCallIssue
+    @client.guard("BeforeToolUse", on_failure="open")  # refused: reportArgumentType
     async def a_guard_fails_closed(event: BeforeToolUseEvent) -> None: ...
 
     @client.watch("BeforeToolUse", max_retries=1)  # refused: reportCallIssue

@@ -197,24 +197,28 @@ test("a session is denied, and the caller reads why", { timeout: 30_000 }, async
       assert.equal(error.message, "the session was denied by office-hours: come back on Monday");
       return true;
     });
-    assert.deepEqual(await client.sessions.list(), []);
+    assert.deepEqual((await client.sessions.list()).sessions, []);
   });
 });
 
-test("what leaves a run is denied or changed, in the stream too", { timeout: 30_000 }, async () => {
-  const turns = [{ stream: ["the code ", "is SECRET"] }, { stream: ["my ", "PASSWORD"] }];
-  await serving({ turns, args: FREE }, async (server) => {
+const pieces = (ran: Ran) => ran.events.flatMap((event) => (event.event === "delta" ? [event.text] : []));
+
+test("what leaves a run is changed, in the stream too", { timeout: 30_000 }, async () => {
+  await serving({ turns: [{ stream: ["the code ", "is SECRET"] }], args: FREE }, async (server) => {
     const client = await server.client();
     await client.on("Output", ({ text }) => ({ modified: { text: text.replace("SECRET", "***") } }));
-    const guard = { name: "no-passwords" };
-    await client.guard(
-      "Output",
-      ({ text }) => (/PASSWORD/.test(text) ? deny("it names a password") : undefined),
-      guard,
-    );
-    const pieces = (ran: Ran) => ran.events.flatMap((event) => (event.event === "delta" ? [event.text] : []));
     const changed = await prompted(client);
     assert.deepEqual([pieces(changed), changed.report.text], [["the code is ***"], "the code is ***"]);
+  });
+});
+
+test("what leaves a run is denied, in the stream too", { timeout: 30_000 }, async () => {
+  await serving({ turns: [{ stream: ["my ", "PASSWORD"] }], args: FREE }, async (server) => {
+    const client = await server.client();
+    const refuse = () => deny("it names a password");
+    await client.guard("Output", ({ text }) => (/PASSWORD/.test(text) ? refuse() : undefined), {
+      name: "no-passwords",
+    });
     const denied = await prompted(client);
     assert.deepEqual([pieces(denied), denied.report.text, denied.report.status], [[], "", "stopped"]);
     assert.equal(denied.report.stop.message, "the output was denied: it names a password");

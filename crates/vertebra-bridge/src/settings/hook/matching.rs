@@ -21,7 +21,7 @@ const SHAPE: &str = "#/$defs/match";
 
 /// Returns the part of the JSON schema of a hook that depends on its point, and the definitions that it refers to. The keys of
 /// `match` at a built-in point are known; at other points, every key may be an attribute.
-pub(in super::super) fn by_point(strict: Value) -> (Value, Value) {
+pub(in super::super) fn by_point(strict: &Value) -> (Value, Value) {
     let own = "#/$defs/own_match";
     let mut open = strict.clone();
     open["additionalProperties"] = pattern_shape();

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A judgement takes at most half a second. The rest is for the program to start, on a busy machine and without optimisation.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Commands that once took minutes, or hide what they run.
 fn lines() -> Vec<(&'static str, String)> {
