@@ -14,11 +14,6 @@ silent_hook() {
     _silent 'sleep 600'
 }
 
-# A hook leaves a process behind that keeps its output open
-hook_with_open_output() {
-    _silent 'sleep 600 & exit 0'
-}
-
 # A hook ignores all signals and prints without end
 hook_without_end() {
     _silent "trap '' TERM INT; yes"

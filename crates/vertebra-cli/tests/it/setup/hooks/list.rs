@@ -98,8 +98,13 @@ fn the_list_has_what_is_in_force_in_order_and_what_is_not_and_why() {
 #[test]
 fn the_schema_is_one_that_editors_can_use() {
     let schema: Value = serde_json::from_str(&Machine::new().runs(&["hooks", "schema"]).out).expect("JSON");
-    let hook = &schema["properties"]["hook"]["items"]["properties"];
-    assert_eq!(hook["role"]["enum"], serde_json::json!(["hook", "guard", "watch"]));
-    assert_eq!(hook["match"]["$ref"], "#/$defs/match");
+    let hook = &schema["properties"]["hook"]["items"];
+    assert_eq!(hook["properties"]["role"]["enum"], serde_json::json!(["hook", "guard", "watch"]));
+    assert!(
+        hook["if"]["properties"]["point"]["enum"]
+            .as_array()
+            .is_some_and(|names| names.contains(&"pre_tool_use".into()))
+    );
+    assert_eq!(hook["then"]["properties"]["match"]["$ref"], "#/$defs/match");
     assert!(schema["$defs"]["match"]["properties"]["command"].is_object());
 }
