@@ -165,7 +165,10 @@ def unseen(hook: Any, saw: Mapping[str, Any]) -> list[str]:
     for at, expected in hook.get("sees", {}).items():
         seen: Any = saw.get(hook["name"])
         for step in at[1:].split("/"):
-            seen = seen.get(step) if isinstance(seen, dict) else None
+            if isinstance(seen, list):
+                seen = dict(enumerate(seen)).get(int(step))
+            else:
+                seen = seen.get(step) if isinstance(seen, dict) else None
         if seen != expected:
             wrong.append(f"{hook['name']} should see {expected!r} at {at}, and saw {seen!r}")
     return wrong

@@ -72,13 +72,13 @@ def hooks(client: Client) -> None:
     @client.guard("BeforeToolUse", on_failure="open")  # refused: reportArgumentType
     async def a_guard_fails_closed(event: BeforeToolUseEvent) -> None: ...
 
-    @client.watch("BeforeToolUse", max_retries=1)  # refused: reportCallIssue
+    @client.watch("BeforeToolUse", max_retries=1)  # refused: reportArgumentType
     async def a_watch_is_not_asked_again(event: BeforeToolUseEvent) -> None: ...
 
     @client.guard("PromptSubmit", tool="bash")  # refused: reportCallIssue
     async def a_prompt_has_no_tool(event: PromptSubmitEvent) -> None: ...
 
-    @client.guard("BeforeToolUse", priority="high")  # refused: reportCallIssue
+    @client.guard("BeforeToolUse", priority="high")  # refused: reportArgumentType
     async def a_priority_is_a_number(event: BeforeToolUseEvent) -> None: ...
 
     @client.on("BeforeToolUse")
