@@ -168,7 +168,7 @@ impl Combed {
         Some(operands(words))
     }
 
-    /// `find` with an action. What only lists names is read by nobody.
+    /// `find` with an action. A search that only lists names reads no file.
     fn find<'w>(&mut self, words: &[&'w str]) -> Option<Vec<&'w str>> {
         let acts = |word: &&&str| matches!(**word, "-exec" | "-execdir" | "-ok" | "-okdir");
         let runs = words.iter().position(|word| acts(&word)).map(|at| at + 1).filter(|at| *at < words.len());
@@ -204,7 +204,7 @@ impl Combed {
         if words.iter().any(|word| matches!(*word, "-o" | "-or" | "(" | "\\(" | ",")) {
             return;
         }
-        // What comes behind an action does not limit it.
+        // Tests after an action do not limit it.
         let actions =
             ["-exec", "-execdir", "-ok", "-okdir", "-delete", "-print", "-print0", "-printf", "-ls", "-prune"];
         let end = words.iter().position(|word| actions.contains(word) || word.starts_with("-fp"));

@@ -142,7 +142,7 @@ impl Messages {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -87,7 +87,7 @@ pub struct AnySite {
     pub timeout: Duration,
     /// How often it is tried again if it fails.
     pub max_retries: u32,
-    /// What the failure of a hook comes to.
+    /// The failure policy of a hook.
     pub on_failure: Option<FailurePolicy>,
     /// Whether nothing comes of its answers.
     pub shadow: bool,
