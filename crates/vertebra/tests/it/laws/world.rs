@@ -476,9 +476,9 @@ pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
 
 /// Polls a future to its end, or drops it when the caller leaves.
 async fn looked_at<T>(future: impl Future<Output = T>, leave: Leave) {
-    let (mut future, mut polls) = (Box::pin(future), 0);
+    let (mut future, mut polls) = (Box::pin(future), 0_u64);
     poll_fn(|cx| {
-        if matches!(leave, Leave::AtPoll(at) if at == polls) {
+        if matches!(leave, Leave::AtPoll(at) if u64::from(at) == polls) {
             return Poll::Ready(());
         }
         polls += 1;
