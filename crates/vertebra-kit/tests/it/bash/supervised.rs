@@ -335,6 +335,9 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     command.env("TMPDIR", folder.path()).env("HOME", folder.path()).env_remove("RUST_BACKTRACE");
     // What is in the superuser's home is out of reach.
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"] {
+        command.env_remove(name);
+    }
     let output = command.current_dir(folder.path()).output().expect("the tests");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", text.get(text.find("failures:").unwrap_or(0)..).unwrap_or(&text));
