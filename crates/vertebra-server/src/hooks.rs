@@ -239,9 +239,7 @@ async fn hello(said: &mut Streaming<ClientFrame>, patience: Duration) -> Result<
 /// All points that these agents know. Of two of one name, the first counts.
 fn points_of<'a>(agents: impl Iterator<Item = &'a Agent>) -> Points {
     let mut points = Points::default();
-    for point in agents.flat_map(|agent| agent.points().own()) {
-        let _ = points.add(*point);
-    }
+    agents.for_each(|agent| points.add_missing(agent.points()));
     points
 }
 

@@ -8,6 +8,9 @@ use super::{Said, SettingsError, item::Item, reader::Section, shape};
 /// The largest number of attributes, aliases or fields of a point.
 const MOST: usize = 32;
 
+/// The largest number of points in a file. A declared point is kept for as long as the process runs.
+const MOST_POINTS: usize = 64;
+
 /// How the patterns of an attribute are read.
 const KINDS: &[(&str, PatternKind)] = &[
     ("name", PatternKind::Name),
@@ -46,6 +49,9 @@ fn point(section: &mut Section<'_>) -> Result<Option<AnyPoint>, SettingsError> {
             return Err(section.wrong(key, format!("a point can have at most {MOST} {key}")));
         }
     }
+    if section.points().own().len() >= MOST_POINTS {
+        return Err(section.wrong("name", format!("a file can declare at most {MOST_POINTS} points")));
+    }
     let declaration = PointDeclaration {
         name: name.value,
         about: about.map(|said| said.value).unwrap_or_default(),
@@ -62,6 +68,7 @@ fn point(section: &mut Section<'_>) -> Result<Option<AnyPoint>, SettingsError> {
 fn about_key(error: &PointError) -> &'static str {
     match error {
         PointError::Attribute { .. } => "attributes",
+        PointError::Field { .. } => "changes",
         PointError::NoDeny { .. } | PointError::NoSuchPower { .. } => "powers",
         _ => "name",
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vertebra::Role;
+use vertebra::{AnyPoint, Role};
 
 use super::{CLAUDE, Kind, Project, Seals, Standing, Store};
 use crate::{
@@ -42,6 +42,10 @@ pub(crate) enum By {
 impl Remains {
     /// Returns what is in force of a project with this standing. `store` has the text that was trusted, if there is one.
     pub fn of(project: &Project, standing: &Standing, store: Option<&Store>) -> Self {
+        // What nobody has trusted is not even read: a point that a file declares is kept for as long as the process runs.
+        if matches!(standing, Standing::Empty | Standing::Unknown) {
+            return Self::default();
+        }
         let read = project.salvaged();
         let now: Vec<Settings> = read.iter().map(|read| read.settings.clone()).collect();
         let error = read.iter().flat_map(|read| &read.errors).next();
@@ -78,16 +82,22 @@ pub fn needs_person(missing: Option<&str>, tool: &str) -> Option<String> {
     missing.filter(|_| !is_free).map(str::to_owned)
 }
 
-/// Turns a judgement into a question while a policy is not whole, if the event is a call that may change something. Where no
-/// person can be asked, a question is a denial.
+/// Turns a judgement into a question while a policy is not whole, if the event is a call that may change something, or at a
+/// point of the program's own. Where no person can be asked, a question is a denial.
 pub fn ask_person(missing: Option<&str>, happened: &Happened, judgement: &mut Judgement) {
-    if !matches!(happened.point.name, "BeforeToolUse" | "PermissionRequest") {
-        return;
-    }
-    if let Some(why) = needs_person(missing, happened.event["tool"].as_str().unwrap_or_default())
-        && judgement.decision.is_none_or(|other| other < Decision::Ask)
+    let point = happened.point;
+    let (why, decision) = match point.name {
+        "BeforeToolUse" | "PermissionRequest" => {
+            (needs_person(missing, happened.event["tool"].as_str().unwrap_or_default()), Decision::Ask)
+        }
+        _ if point.is_built_in() || !point.guards => return,
+        _ if point.powers.contains(&vertebra::Kind::Ask) => (missing.map(str::to_owned), Decision::Ask),
+        _ => (missing.map(str::to_owned), Decision::Deny),
+    };
+    if let Some(why) = why
+        && judgement.decision.is_none_or(|other| other < decision)
     {
-        judgement.decision = Some(Decision::Ask);
+        judgement.decision = Some(decision);
         judgement.reason = Some(why.clone());
         judgement.user_sees = Some(why);
         judgement.decided_by = Some("trust".to_owned());
@@ -119,6 +129,11 @@ pub(crate) fn held(before: &[Settings], now: &[Settings]) -> Vec<Settings> {
             levels.iter().flat_map(|level| &level.hooks).any(|old| old.value.stand.name == hook.value.stand.name)
         };
         new.hooks.retain(|hook| !is_known(hook));
+        // So would a point of the same name.
+        let is_declared = |point: &Said<AnyPoint>| {
+            levels.iter().flat_map(|level| &level.points).any(|old| old.value.name == point.value.name)
+        };
+        new.points.retain(|point| !is_declared(point));
         levels.push(new);
     }
     levels

@@ -7,6 +7,7 @@ use vertebra_bridge::{
     handler::Services,
     policy::{self, Policy},
     settings::{Level, Settings, merge, parse, parse_with},
+    trust::ask_person,
     wire::{Decision, Happened},
 };
 
@@ -54,7 +55,7 @@ async fn the_point_that_the_page_declares_is_denied_as_the_page_says() {
 const POINT: &str = r#"
 [[point]]
 name = "BeforeDeploy"
-attributes = { service = "name", config = "glob", note = "regex", tier = "word", options = "json" }
+attributes = { service = "name", config = "glob", note = "regex", tier = "word", options = "json", command = "regex" }
 powers = ["deny", "ask"]
 changes = ["replicas"]
 "#;
@@ -69,6 +70,11 @@ async fn every_kind_of_attribute_is_matched() {
         (r#"{ config = "deploy/**" }"#, json!({ "config": "deploy/eu/a.yaml" }), true),
         (r#"{ config = "/srv/deploy/*" }"#, json!({ "config": "./deploy/a.yaml" }), true),
         (r#"{ config = "deploy/*" }"#, json!({ "config": "src/a.yaml" }), false),
+        (r#"{ config = "secrets/**" }"#, json!({ "config": "deploy/../secrets/key" }), true),
+        (r#"{ config = "secrets/**" }"#, json!({ "config": ["a", "/srv//./secrets/key"] }), true),
+        (r#"{ config = "deploy/**" }"#, json!({ "config": "deploy/../secrets/key" }), false),
+        (r#"{ command = "^rm " }"#, json!({ "command": "cd a && sh -c 'rm -rf b'" }), true),
+        (r#"{ not = { command = "^ls" } }"#, json!({ "command": "ls; rm -rf b" }), true),
         (r#"{ note = "^hot" }"#, json!({ "note": "hotfix" }), true),
         (r#"{ tier = "gold" }"#, json!({ "tier": "Gold" }), true),
         (r#"{ tier = "1" }"#, json!({ "tier": 1 }), true),
@@ -114,9 +120,17 @@ async fn an_answer_that_a_declared_point_does_not_have_is_a_failure_of_its_hook(
 }
 
 #[tokio::test]
+async fn a_failure_that_would_ask_refuses_at_a_point_that_has_no_questions() {
+    let text = "[[point]]\nname = \"BeforeErase\"\npowers = [\"deny\"]\n\n[[hook]]\npoint = \"BeforeErase\"\nrole = \"hook\"\n\
+                on_failure = \"ask\"\nrun = { command = \"exit 7\" }\n";
+    let (decision, ..) = judged(&policy(text), &json!({ "point": "BeforeErase" })).await;
+    assert_eq!(decision, Some(Decision::Deny));
+}
+
+#[tokio::test]
 async fn a_failing_hook_at_a_point_without_powers_refuses_nothing() {
     let text = "[[point]]\nname = \"AfterDeploy\"\n\n[[hook]]\npoint = \"AfterDeploy\"\nrole = \"hook\"\n\
-                on_failure = \"closed\"\nrun = { command = \"exit 7\" }\n";
+                on_failure = \"open\"\nrun = { command = \"exit 7\" }\n";
     let policy = policy(text);
     let happened = Happened::among(policy.points(), &json!({ "point": "AfterDeploy" })).expect("an event");
     let trial = policy.fire(&happened).await;
@@ -146,6 +160,17 @@ fn a_bad_point_or_a_bad_hook_there_is_an_error_with_the_line_and_what_to_write()
                 .to_owned(),
             "a guard has no effect at Done",
         ),
+        (
+            "[[point]]\nname = \"Done\"\n[[hook]]\npoint = \"Done\"\nrole = \"hook\"\non_failure = \"closed\"\n\
+             run = { command = \"x\" }\n"
+                .to_owned(),
+            "a hook that fails at Done cannot refuse anything: remove `on_failure`",
+        ),
+        (
+            (0..=64).map(|number| format!("[[point]]\nname = \"Many{number}\"\n")).collect(),
+            "a file can declare at most 64 points",
+        ),
+        (point("name = \"Moved\"\nchanges = [\"working_directory\"]"), "cannot have the field `working_directory`"),
         (point("powers = [\"deny\"]"), "the point has no name"),
         (point("name = \"deploying\""), "`deploying` cannot be the name of a point"),
         (
@@ -154,7 +179,7 @@ fn a_bad_point_or_a_bad_hook_there_is_an_error_with_the_line_and_what_to_write()
         ),
         (
             point("name = \"Calling\"\naliases = [\"PreToolUse\"]"),
-            "the point Calling cannot be called `PreToolUse`: the built-in point BeforeToolUse is called so too",
+            "the point Calling cannot be called `PreToolUse`: the built-in point BeforeToolUse already has this name",
         ),
         (point("name = \"Asking\"\npowers = [\"ask\"]"), "the point Asking has the power `ask` but not `deny`"),
         (point("name = \"Retrying\"\npowers = [\"retry\"]"), "powers must be one of"),
@@ -268,4 +293,29 @@ async fn a_point_that_a_program_declares_in_one_place_is_known_everywhere() {
     let agent = policy::bare("agent", &points).expect("an agent");
     agent.hooks().install(policy.hook_set()).expect("its hooks");
     assert_eq!(point.in_order(agent.hooks()).iter().map(|name| &**name).collect::<Vec<_>>(), ["policy/no-0"]);
+}
+
+#[tokio::test]
+async fn an_event_at_an_own_point_is_asked_about_or_denied_while_the_policy_is_not_whole() {
+    let text =
+        format!("{POINT}\n[[point]]\nname = \"BeforeWipe\"\npowers = [\"deny\"]\n\n[[point]]\nname = \"AfterWipe\"\n");
+    let policy = policy(&text);
+    for (point, expected) in
+        [("BeforeDeploy", Some(Decision::Ask)), ("BeforeWipe", Some(Decision::Deny)), ("AfterWipe", None)]
+    {
+        let happened = Happened::among(policy.points(), &json!({ "point": point })).expect("an event");
+        let mut judgement = policy.fire(&happened).await.judgement;
+        assert_eq!(judgement.decision, None);
+        ask_person(Some("the policy changed"), &happened, &mut judgement);
+        assert_eq!(judgement.decision, expected, "{point}");
+        assert_eq!(judgement.reason.as_deref(), expected.map(|_| "the policy changed"));
+    }
+}
+
+#[test]
+fn a_hook_that_nobody_trusted_is_listed_also_at_its_own_point() {
+    let untrusted = settings(&format!("{POINT}\n[[hook]]\nname = \"no\"\npoint = \"BeforeDeploy\"\ndeny = \"no\"\n"));
+    let policy = Policy::new(&Settings::default(), &Services::default()).expect("a policy").with_untrusted(&untrusted);
+    let listed: Vec<_> = policy.hooks().into_iter().map(|hook| &*hook.name).collect();
+    assert_eq!(listed, ["no"]);
 }

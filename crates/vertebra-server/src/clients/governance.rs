@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use vertebra::{Agent, RegisterError};
+use vertebra::{Agent, AnyPoint, RegisterError};
+use vertebra_bridge::settings::Stand;
 
 use super::{Client, ClientKey, Governed, client::Hooked};
 use crate::{
@@ -24,6 +25,16 @@ pub(crate) struct Governance {
     _besides: Box<dyn Any + Send + Sync>,
 }
 
+/// Why the hooks of a client cannot govern a session.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GovernError {
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+    /// The hook would never run, although its client expects it to.
+    #[error("hook `{hook}` is for another point {point} than the one of this session: both must declare it alike")]
+    OtherPoint { hook: String, point: &'static str },
+}
+
 impl Governance {
     pub(crate) fn new(made: Made, owner: Arc<str>) -> Self {
         Self { agent: made.agent, owner, hooks: Mutex::default(), _besides: made.besides }
@@ -31,16 +42,22 @@ impl Governance {
 
     /// Puts the hooks of a client in force that are meant for this session, in place of those that were. One that is not
     /// open yet has no name.
-    pub(super) fn put(&self, client: &Arc<Client>, session: Option<&str>) -> Result<(), RegisterError> {
+    pub(super) fn put(&self, client: &Arc<Client>, session: Option<&str>) -> Result<(), GovernError> {
         let mut whose = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.agent.hooks();
         let meant: Vec<Hooked> = client.hooks();
         let meant: Vec<Hooked> =
             meant.into_iter().filter(|one| self.is_meant(&one.governs, &client.principal, session)).collect();
+        let points: Vec<AnyPoint> = self.agent.points().iter().collect();
+        let is_other = |one: &&Hooked| {
+            !points.contains(&one.stand.point) && points.iter().any(|point| point.name == one.stand.point.name)
+        };
+        if let Some(one) = meant.iter().find(is_other) {
+            let Stand { name, point, .. } = &*one.stand;
+            return Err(GovernError::OtherPoint { hook: name.clone(), point: point.row().name });
+        }
         // A point that the agent does not know is never fired in it.
-        let points = self.agent.points();
-        let meant: Vec<Hooked> =
-            meant.into_iter().filter(|one| points.iter().any(|point| point == one.stand.point)).collect();
+        let meant: Vec<Hooked> = meant.into_iter().filter(|one| points.contains(&one.stand.point)).collect();
         let is_own = |name: &str| whose.get(name) == Some(&client.key);
         let set = client.set(&meant, |name| !is_own(name) && all.get(name).is_some());
         let bundle = client.key.to_string();

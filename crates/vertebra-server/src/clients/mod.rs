@@ -13,7 +13,7 @@ use std::{
 };
 
 use tonic::Status;
-use vertebra::{HookSet, Hooks, Points, RegisterError};
+use vertebra::{HookSet, Hooks, Points};
 use vertebra_bridge::settings::Stand;
 
 use self::{
@@ -23,7 +23,7 @@ use self::{
 };
 pub(crate) use self::{
     client::{Client, Link},
-    governance::Governance,
+    governance::{GovernError, Governance},
     outbox::{Outbox, outbox},
     rate::Rates,
     spec::to_json,
@@ -128,7 +128,7 @@ impl Clients {
     }
 
     /// Puts the hooks of all clients that govern a session in force in it. One that is not open yet has no name.
-    pub(crate) fn govern(&self, governance: &Governance, session: Option<&str>) -> Result<(), RegisterError> {
+    pub(crate) fn govern(&self, governance: &Governance, session: Option<&str>) -> Result<(), GovernError> {
         self.all().iter().try_for_each(|client| governance.put(client, session))
     }
 

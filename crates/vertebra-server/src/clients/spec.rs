@@ -101,8 +101,12 @@ fn matching(matcher: Matcher, depth: usize) -> Result<Value, String> {
         say("step", matcher.step.into());
     }
     for (key, patterns) in matcher.attributes {
-        say(&key, patterns.any.into());
+        if said.contains_key(&key) {
+            return Err(format!("the attribute `{key}` is there twice: as a field of the matcher and in `attributes`"));
+        }
+        said.insert(key, patterns.any.into());
     }
+    let mut say = |key: &str, value: Value| _ = said.insert(key.to_owned(), value);
     for (key, tests) in [("metadata", matcher.metadata), ("args", matcher.args)] {
         if !tests.is_empty() {
             let tests =

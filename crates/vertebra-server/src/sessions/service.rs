@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status};
-use vertebra::{JournalError, JournalFault, RegisterError, SessionError};
+use vertebra::{JournalError, JournalFault, SessionError};
 use vertebra_journal::{SessionRow, Status as Kept, Wanted as Rows};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Made, Server, Wanted,
-    clients::Governance,
+    clients::{GovernError, Governance},
     door::{Principal, principal},
     lanes::Lane,
     proto::{
@@ -146,12 +146,12 @@ impl Sessions for Server {
 /// Puts the hooks of clients in force before anything happens.
 fn govern(inner: &Inner, made: Made, owner: Arc<str>, session: Option<&str>) -> Result<Governance, Status> {
     let governance = Governance::new(made, owner);
-    inner.clients.govern(&governance, session).map_err(|error| cannot_stand(&error))?;
+    inner.clients.govern(&governance, session).map_err(|error| cannot_govern(&error))?;
     Ok(governance)
 }
 
-fn cannot_stand(error: &RegisterError) -> Status {
-    Status::failed_precondition(format!("a hook of a client cannot stand here: {error}"))
+fn cannot_govern(error: &GovernError) -> Status {
+    Status::failed_precondition(format!("a hook of a client cannot be registered here: {error}"))
 }
 
 /// Puts a session on the table. Whoever registered a hook meanwhile governs it too.
@@ -167,7 +167,7 @@ async fn open(
     if let Err(error) = inner.clients.govern(&live.governance, Some(&live.id)) {
         inner.sessions.remove(&live.id);
         live.close().await;
-        return Err(cannot_stand(&error));
+        return Err(cannot_govern(&error));
     }
     // Whoever leaves all sessions has seen this one, or is seen here.
     if let Err(going_down) = inner.is_open() {

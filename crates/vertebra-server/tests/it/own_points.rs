@@ -132,6 +132,10 @@ async fn a_hook_that_does_not_fit_a_point_of_ones_own_is_an_error_at_registratio
     assert!(unknown.contains("unknown point `BeforeDeplo`; did you mean `BeforeDeploy`?"), "{unknown}");
     let lacking = told(hook("x", "BeforeDeploy", ("sevice", "a"))).await;
     assert!(lacking.contains("BeforeDeploy has no attribute `sevice`; did you mean `service`?"), "{lacking}");
+    let mut twice = hook("x", "BeforeToolUse", ("tool", "b*"));
+    twice.r#match.as_mut().expect("a matcher").tool = vec!["bash".to_owned()];
+    let twice = told(twice).await;
+    assert!(twice.contains("the attribute `tool` is there twice"), "{twice}");
     let call = Hook {
         r#match: Some(Matcher { tool: vec!["bash".to_owned()], ..Matcher::default() }),
         ..hook("x", "BeforeDeploy", ("service", "a"))

@@ -167,6 +167,9 @@ impl Core {
     /// times could not be compared, effects would go unrecorded and identifiers would meet. Whoever decides for the
     /// parent decides here too, unless the child has somebody of its own; and what the parent hides, the child hides.
     pub(crate) fn under(&self, parent: &Self) -> Self {
+        // A name that both know counts as the child knows it: its own code fires it.
+        let mut points = self.points.clone();
+        points.add_missing(&parent.points);
         Self {
             clock: parent.clock.clone(),
             ids: parent.ids.clone(),
@@ -175,8 +178,7 @@ impl Core {
             max_depth: self.max_depth.min(parent.max_depth),
             veils: parent.veils.and(&self.veils),
             checks: parent.checks.and(&self.checks),
-            // A name that both know counts as the child knows it: its own code fires it.
-            points: self.points.and(&parent.points).unwrap_or_else(|_| self.points.clone()),
+            points,
             ..self.clone()
         }
     }

@@ -7,7 +7,10 @@ use vertebra_hooks::{HookSet, Hooks, Name, Point, Record, Ruling, Verdict as _};
 
 use crate::{
     AgentPoint, AgentState, Alone, PointInfo,
-    points::any_hook::{AnyHook, AnySite, attach},
+    points::{
+        any_hook::{AnyHook, AnySite, attach},
+        table::POINT_TABLE,
+    },
 };
 
 type Fields = Map<String, Value>;
@@ -93,6 +96,11 @@ impl AnyPoint {
     /// Returns whether this is the given point.
     pub fn is<P: AgentPoint>(&self, point: P) -> bool {
         self.0.identity() == Erased::identity(&point)
+    }
+
+    /// Returns whether this is one of the built-in points.
+    pub fn is_built_in(&self) -> bool {
+        POINT_TABLE.contains(self)
     }
 
     /// Its row, for as long as the program runs.

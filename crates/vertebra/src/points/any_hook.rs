@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use vertebra_hooks::{
-    Answer, Attach as _, BoxFuture, Cx, Event as _, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet,
+    Answer, Attach as _, BoxFuture, Cx, Event as _, FailurePolicy, Guard, Hook, HookError, HookOptions, HookSet, Kind,
     Lasting, Match as _, Matcher, Name, Role, Seen, Verdict as _, Watch,
 };
 
@@ -120,6 +120,12 @@ pub(super) fn attach<P: AgentPoint>(point: P, set: &mut HookSet, stand: AnySite,
     match (stand.role, stand.on_failure) {
         (Role::Guard, _) if !info.guards => return false,
         (Role::Guard, _) => return set.try_guard(site, hook),
+        // The type of declared points can ask, although one of them may not.
+        (_, Some(FailurePolicy::Ask))
+            if P::Verdict::POWERS.contains(&Kind::Ask) && !info.powers.contains(&Kind::Ask) =>
+        {
+            set.add_hook(site, hook)
+        }
         // Where nothing can be refused, a failure cannot refuse either.
         (_, Some(policy)) if !info.powers.is_empty() => set.add_hook(site.on_failure(policy), hook),
         (_, Some(_) | None) => set.add_hook(site, hook),

@@ -14,6 +14,8 @@ use vertebra_hooks::{
 use crate::{
     AgentPoint, AgentState, AnyPoint, At, Changeable, ContextMode, PointError, PointInfo, attribute,
     points::attributes::of_run,
+    shell,
+    tool::{call::commands, paths},
 };
 
 /// A point as a file declares it.
@@ -139,6 +141,10 @@ impl Event for DeclaredEvent {
                 let paths = paths.iter().filter_map(Value::as_str);
                 Some(AttributeValue::Texts(paths.flat_map(|path| self.forms_of(path)).collect()))
             }
+            (PatternKind::Regex, Value::String(line)) if key == attribute::command::ATTRIBUTE.key => {
+                let simple = shell::simple_commands(line);
+                Some(AttributeValue::Commands(Box::new(commands(Some(line), simple))))
+            }
             (_, Value::String(text)) => Some(AttributeValue::Text(text)),
             (_, Value::Array(texts)) => Some(AttributeValue::Texts(texts.iter().map(text).collect())),
             (_, Value::Null) => None,
@@ -148,11 +154,9 @@ impl Event for DeclaredEvent {
 }
 
 impl DeclaredEvent {
-    /// A path, and a relative one in its absolute form too.
-    fn forms_of<'e>(&self, path: &'e str) -> Vec<Cow<'e, str>> {
-        let path = path.strip_prefix("./").unwrap_or(path);
-        let absolute = (!path.starts_with('/')).then(|| format!("{}/{path}", self.at.run.working_directory));
-        [Some(Cow::Borrowed(path)), absolute.map(Cow::Owned)].into_iter().flatten().collect()
+    fn forms_of(&self, path: &str) -> Vec<Cow<'_, str>> {
+        let folder = &self.at.run.working_directory;
+        paths::forms(folder, folder, path).map(Cow::Owned).collect()
     }
 }
 

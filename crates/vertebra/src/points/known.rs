@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Map;
 use vertebra_hooks::{Kind, nearest};
 
-use crate::{ATTRIBUTES, AnyPoint, PointInfo, points::table::POINT_TABLE};
+use crate::{ATTRIBUTES, AnyPoint, Changeable, PointInfo, points::table::POINT_TABLE};
 
 /// The points that an agent, a file or a server knows: the built-in ones, and more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +47,16 @@ pub enum PointError {
         /// Why not.
         why: &'static str,
     },
+    /// A field that the event cannot have.
+    #[error(
+        "the point {point} cannot have the field `{field}`: the head of every event has a field of that name; choose another"
+    )]
+    Field {
+        /// The point.
+        point: String,
+        /// The field.
+        field: String,
+    },
     /// Hooks can ask, allow or stop, and nothing can be refused.
     #[error(
         "the point {point} has the power {} but not `deny`, so a hook that fails could not refuse anything: add `deny`",
@@ -66,7 +77,7 @@ pub enum PointError {
         kind: Kind,
     },
     /// Too many points were declared.
-    #[error("the point {point} is one too many: a process can have {limit} different declared points")]
+    #[error("the point {point} cannot be declared: a process can declare at most {limit} different points")]
     TooMany {
         /// The point.
         point: String,
@@ -81,31 +92,28 @@ pub enum PointError {
 pub struct UnknownPoint {
     /// The name.
     pub name: String,
-    /// The name most like it.
+    /// The most similar name.
     pub nearest: Option<&'static str>,
     /// All points that are known.
     pub known: Vec<&'static str>,
 }
 
-/// Keys of a matcher and of the head of every event, which no attribute can have.
-const RESERVED: &[&str] = &[
-    "all",
-    "any",
-    "not",
-    "every",
-    "metadata",
-    "session",
-    "agent",
-    "step",
+/// The head of every event: no field of a point's own can have these names.
+const HEAD: &[&str] = &[
     "event_id",
     "point",
     "session_id",
     "run_id",
+    "agent",
     "depth",
+    "step",
     "timestamp",
     "working_directory",
     "decision",
 ];
+
+/// Keys of a matcher, which no attribute can have.
+const MATCHER_KEYS: &[&str] = &["all", "any", "not", "every", "metadata", "session"];
 
 impl Points {
     /// Every point: the built-in ones in the order of an agent's life, then the others in the order they were registered.
@@ -145,7 +153,7 @@ impl Points {
         check(point.row())?;
         for name in std::iter::once(&point.name).chain(point.aliases) {
             if let Some(by) = self.find(name) {
-                let is_built_in = POINT_TABLE.contains(&by);
+                let is_built_in = by.is_built_in();
                 let (point, name) = (point.name.to_owned(), (*name).to_owned());
                 return Err(PointError::Taken { point, name, by: by.row().name, is_built_in });
             }
@@ -154,11 +162,11 @@ impl Points {
         Ok(())
     }
 
-    /// These points and others.
-    pub fn and(&self, others: &Self) -> Result<Self, PointError> {
-        let mut all = self.clone();
-        others.own().iter().try_for_each(|point| all.add(*point))?;
-        Ok(all)
+    /// Adds the points of others. Of two that share a name, the one that is known already stays.
+    pub fn add_missing(&mut self, others: &Self) {
+        for point in others.own() {
+            let _ = self.add(*point);
+        }
     }
 }
 
@@ -176,18 +184,27 @@ fn check(info: &PointInfo) -> Result<(), PointError> {
             return Err(PointError::Name { name: (*name).to_owned() });
         }
     }
+    let changes = match info.changes {
+        Changeable::Fields(fields) => fields,
+        _ => &[],
+    };
+    let sample = (info.sample)(info);
+    let fields = sample.as_object().into_iter().flat_map(Map::keys).map(String::as_str).chain(changes.iter().copied());
+    if let Some(field) = fields.into_iter().find(|field| HEAD.contains(field)) {
+        return Err(PointError::Field { point: info.name.to_owned(), field: field.to_owned() });
+    }
     let of_run = ["session", "agent"];
     for (at, attribute) in info.attributes.iter().enumerate() {
         let key = attribute.key;
         let wrong = |why| Err(PointError::Attribute { point: info.name.to_owned(), key: key.to_owned(), why });
         let is_known = ATTRIBUTES.contains(attribute);
         if info.attributes[..at].iter().any(|other| other.key == key) {
-            return wrong("it has it already");
+            return wrong("it is declared twice");
         }
         if of_run.contains(&key) && is_known {
             continue;
         }
-        if RESERVED.contains(&key) {
+        if HEAD.contains(&key) || MATCHER_KEYS.contains(&key) {
             return wrong("every event or matcher has a field of that name; choose another");
         }
         let fits = key.starts_with(|first: char| first.is_ascii_lowercase())
@@ -211,8 +228,8 @@ fn taken(name: &str, by: &str, is_built_in: bool) -> String {
     match (plain(name).eq_ignore_ascii_case(by), is_built_in) {
         (true, true) => "a built-in point has that name".to_owned(),
         (true, false) => "another point has that name".to_owned(),
-        (false, true) => format!("the built-in point {by} is called so too"),
-        (false, false) => format!("the point {by} is called so too"),
+        (false, true) => format!("the built-in point {by} already has this name"),
+        (false, false) => format!("the point {by} already has this name"),
     }
 }
 

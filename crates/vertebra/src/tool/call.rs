@@ -128,14 +128,8 @@ impl ToolCall {
 
     /// Every path among the arguments as matchers test it: absolute, and relative to the working directory.
     pub(crate) fn path_texts(&self, working_directory: &str) -> Vec<String> {
-        let mut texts = Vec::new();
         let folder = self.folder.as_deref().unwrap_or(working_directory);
-        for path in paths::in_args(&self.args) {
-            let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(folder, path));
-            texts.extend(paths::relative(working_directory, &path).map(str::to_owned));
-            texts.push(path);
-        }
-        texts
+        paths::in_args(&self.args).flat_map(|path| paths::forms(working_directory, folder, path)).collect()
     }
 
     /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
@@ -151,10 +145,7 @@ impl ToolCall {
 
     /// The command line, its commands, and those that it may run besides: see [`shell::further_commands`].
     pub(crate) fn commands(&self) -> Commands<'_> {
-        let simple = self.simple_commands();
-        let further = shell::further_commands(self.command().unwrap_or_default(), &simple);
-        let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();
-        Commands { line: self.command().map(Cow::Borrowed), simple: owned(simple), further: owned(further) }
+        commands(self.command(), self.simple_commands())
     }
 
     /// A command of the call that cannot be known before it runs: see [`shell::hidden_command`].
@@ -191,6 +182,13 @@ impl ToolCall {
     pub(crate) fn is_same_call(&self, other: &Self) -> bool {
         self.id == other.id && self.tool == other.tool && self.aliases == other.aliases && self.folder == other.folder
     }
+}
+
+/// A command line as matchers test it, with its simple commands.
+pub(crate) fn commands(line: Option<&str>, simple: Vec<String>) -> Commands<'_> {
+    let further = shell::further_commands(line.unwrap_or_default(), &simple);
+    let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();
+    Commands { line: line.map(Cow::Borrowed), simple: owned(simple), further: owned(further) }
 }
 
 #[cfg(test)]

@@ -126,6 +126,14 @@ pub(crate) fn from_home(path: &str) -> Option<String> {
     Some(absolute(&std::env::home_dir()?.to_string_lossy(), below.trim_start_matches('/')))
 }
 
+/// A path as matchers test it: relative to the working directory if it lies there, and absolute. A relative path belongs to
+/// the folder.
+pub(crate) fn forms(working_directory: &str, folder: &str, path: &str) -> impl Iterator<Item = String> {
+    let path = from_home(path).unwrap_or_else(|| absolute(folder, path));
+    let relative = relative(working_directory, &path).map(str::to_owned);
+    relative.into_iter().chain([path])
+}
+
 /// The part of an absolute path below the working directory.
 pub(crate) fn relative<'p>(working_directory: &str, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(working_directory.trim_end_matches('/'))?.strip_prefix('/')

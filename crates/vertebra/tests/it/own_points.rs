@@ -156,6 +156,47 @@ async fn a_child_fires_a_point_that_only_its_parent_has_registered() {
     assert_eq!(read_by_model(&child_model), ["done: shop x0"]);
 }
 
+/// Another point of the same name.
+mod of_the_child {
+    use super::*;
+
+    point! {
+        /// A service of the child is about to be deployed.
+        pub(crate) BeforeDeploy: Deployment => DeployVerdict {
+            sample: Deployment { service: "shop".to_owned(), replicas: 2 },
+        }
+    }
+    point! {
+        /// Only the parent has registered it.
+        pub(crate) BeforeRelease: Deployment => DeployVerdict {
+            sample: Deployment { service: "shop".to_owned(), replicas: 2 },
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_child_with_a_point_of_the_same_name_still_knows_the_other_points_of_its_parent() {
+    let inner = shop();
+    let mut child = agent(&inner);
+    child.tool(tool("deploy", "deploys", deploy_args)).point(of_the_child::BeforeDeploy);
+    let outer = Script::new().call("delegate", r#"{"prompt": "deploy"}"#).say("done");
+    let mut parent = agent(&outer);
+    parent.tool(AgentTool::new("delegate", "delegates", child.build().expect("a child")));
+    parent.point(BeforeDeploy).point(of_the_child::BeforeRelease);
+    parent.guard(of_the_child::BeforeRelease.named("no-releases"), async |_| deny("not today"));
+    parent.on(BeforeToolUse.tool("deploy").named("release-first"), async |cx| {
+        let release = Deployment { service: "shop".to_owned(), replicas: 1 };
+        let run = cx.scope().clone();
+        let (_, outcome) = run.fire(of_the_child::BeforeRelease, release, cx.state_mut()).await?;
+        match outcome.verdict() {
+            DeployVerdict::Deny { reason } => deny(reason),
+            DeployVerdict::Stop { .. } | DeployVerdict::Proceed | DeployVerdict::Skip => proceed(),
+        }
+    });
+    run(&mut parent).await;
+    assert_eq!(read_by_model(&inner), ["blocked by release-first: not today"]);
+}
+
 #[tokio::test]
 async fn a_point_that_nobody_registered_is_not_fired() {
     let model = shop();
@@ -338,11 +379,11 @@ fn a_point_whose_name_alias_or_attribute_is_taken_is_an_error_that_names_both() 
     );
     assert_eq!(
         error(|builder| _ = builder.point(names::Deploying)),
-        "the point Deploying cannot be called `PreDeploy`: the point BeforeDeploy is called so too; choose another name"
+        "the point Deploying cannot be called `PreDeploy`: the point BeforeDeploy already has this name; choose another name"
     );
     assert_eq!(
         error(|builder| _ = builder.point(names::Twice)),
-        "the point Twice cannot have the attribute `service`: it has it already"
+        "the point Twice cannot have the attribute `service`: it is declared twice"
     );
     assert!(deployer(&Script::new().may_end_early()).point(BeforeDeploy).build().is_ok(), "once more is once");
 }
@@ -400,14 +441,16 @@ fn a_declaration_that_cannot_hold_is_an_error() {
         add(PointDeclaration { aliases: vec!["PreToolUse".to_owned()], ..declaration("Calling") }),
         add(PointDeclaration { attributes: vec![("depth".to_owned(), PatternKind::Exact)], ..declaration("Deep") }),
         add(PointDeclaration { attributes: vec![("tool".to_owned(), PatternKind::Glob)], ..declaration("Tooled") }),
+        add(PointDeclaration { changes: vec!["working_directory".to_owned()], ..declaration("Moved") }),
     ];
     insta::assert_snapshot!(cases.join("\n"), @r"
     `beforeDeploy` cannot be the name of a point: write letters and digits that begin with a capital, such as `BeforeDeploy`
     the point Asking has the power `ask` but not `deny`, so a hook that fails could not refuse anything: add `deny`
     the point Retrying cannot have the power `retry`: a declared point has `deny`, `ask`, `allow` and `stop`
-    the point Calling cannot be called `PreToolUse`: the built-in point BeforeToolUse is called so too; choose another name
+    the point Calling cannot be called `PreToolUse`: the built-in point BeforeToolUse already has this name; choose another name
     the point Deep cannot have the attribute `depth`: every event or matcher has a field of that name; choose another
     the point Tooled cannot have the attribute `tool`: its patterns are of another kind than those of the built-in attribute of that name
+    the point Moved cannot have the field `working_directory`: the head of every event has a field of that name; choose another
     ");
     let one = declaration("OneDeclared").point().expect("a point");
     assert_eq!(one, declaration("OneDeclared").point().expect("a point"));

@@ -38,7 +38,7 @@ impl Place {
 
     /// Returns whether the program or the file declares the point.
     pub(super) fn is_own(&self) -> bool {
-        self.at.is_some_and(|point| !POINT_TABLE.contains(&point))
+        self.at.is_some_and(|point| !point.is_built_in())
     }
 
     /// Lists the built-in points that fulfil a condition, for a hint.

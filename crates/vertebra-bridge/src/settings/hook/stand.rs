@@ -115,6 +115,12 @@ impl Stand {
             let why = "a guard always fails closed: remove `on_failure`, or use `role = \"hook\"`";
             section.none_such("on_failure", || why.to_owned())?;
         }
+        let refuses = self.on_failure.is_some_and(|policy| policy != FailurePolicy::Open);
+        if self.role == Role::Hook && refuses && !place.decides {
+            section.none_such("on_failure", || {
+                format!("a hook that fails at {point} cannot refuse anything: remove `on_failure`")
+            })?;
+        }
         if self.role == Role::Watch {
             for key in ["on_failure", "max_retries", "shadow"] {
                 section

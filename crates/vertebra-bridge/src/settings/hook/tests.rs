@@ -191,6 +191,7 @@ fn an_invalid_hook_is_an_error_with_the_line_and_what_to_write() {
         "point = \"BeforeToolUse\"\ntimeout = \"1 day\"\nrun = { command = \"x\" }",
         "point = \"BeforeToolUse\"\ntimeout = \"1s\"\ndeny = \"no\"",
         "point = \"BeforeToolUse\"\non_failure = \"open\"\ndeny = \"no\"",
+        "point = \"ExecutionEnd\"\non_failure = \"closed\"\nrun = { command = \"x\" }",
         "point = \"BeforeToolUse\"\ndetached = true\nrun = { command = \"x\" }",
         "point = \"BeforeToolUse\"\npriority = \"high\"\ndeny = \"no\"",
         "point = \"BeforeToolUse\"\ndeny = \"no\"\nrun = { command = \"x\" }",
