@@ -119,7 +119,7 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
 /// What all parts of a command have in common.
 struct Whole {
     words: Vec<String>,
-    /// Words that stand in substitutions, whose output may be run.
+    /// Words inside substitutions, whose output may be run.
     inside: Vec<String>,
     /// Folders that it puts on the search path.
     search: Vec<PathBuf>,
@@ -174,7 +174,7 @@ fn in_disguise(line: &[String], whole: &Whole, ground: &Ground, left: &mut Left)
         let counts = match identity {
             Identity::Ours => true,
             Identity::Other => false,
-            // Nobody else has such a command. For the rest, a person says which program it is.
+            // No other program has such a command. For the rest, a person says which program it is.
             Identity::Unknown => told.decision == Decision::Deny || said.first().is_some_and(|word| word == "trust"),
         };
         worst = worst.max((counts && told.classes.contains(&Class::OwnPolicy)).then_some(told.decision));

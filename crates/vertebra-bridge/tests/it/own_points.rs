@@ -167,7 +167,7 @@ fn a_bad_point_or_a_bad_hook_there_is_an_error_with_the_line_and_what_to_write()
             "a hook that fails at Done cannot refuse anything: remove `on_failure`",
         ),
         (
-            (0..=64).map(|number| format!("[[point]]\nname = \"Many{number}\"\n")).collect(),
+            (0..=64).map(|number| format!("[[point]]\nname = \"Many{number}\"\n")).collect::<Vec<_>>().concat(),
             "a file can declare at most 64 points",
         ),
         (point("name = \"Moved\"\nchanges = [\"working_directory\"]"), "cannot have the field `working_directory`"),

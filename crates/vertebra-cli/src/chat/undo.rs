@@ -52,7 +52,7 @@ impl Chat {
         }
     }
 
-    /// Tells the user now, and the model with the next prompt.
+    /// Informs the user now, and the model with the next prompt.
     fn tell_undone(&mut self, undone: &Undone, did: &str) {
         if let Some(prompt) = &undone.prompt {
             let prompt = shown(prompt);

@@ -20,7 +20,7 @@ impl Modes {
         self.rules.mode(&self.session)
     }
 
-    /// Changes the mode. Returns what to tell the user.
+    /// Changes the mode. Returns a line for the user.
     fn set(&self, mode: Mode) -> Result<String, String> {
         if self.rules.holds_mode() {
             return Err(format!("the mode stays `{}`: the managed settings set it", name(self.mode())));
@@ -46,7 +46,7 @@ impl Desk {
         self.modes.as_ref().map(|modes| name(modes.mode()))
     }
 
-    /// Goes on to the next mode.
+    /// Switches to the next mode.
     pub(super) fn next_mode(&mut self) {
         let Some(modes) = &self.modes else { return };
         let cycle: Vec<Mode> =

@@ -148,7 +148,7 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
     };
     // The closing line of a suspended run says it already.
     if code != WAITS {
-        // A run that is done has nothing to resume, but its session can go on.
+        // A finished run has nothing to resume, but its session can continue.
         let command = if code == 0 { "chat --resume" } else { "sessions resume" };
         desk.name_session(session.id(), command, code);
     }

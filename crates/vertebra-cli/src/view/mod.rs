@@ -39,7 +39,7 @@ pub(crate) trait View: Send {
     /// Shows one event.
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface);
 
-    /// Tells that the question about a call is on the screen, so that the view need not show the call again.
+    /// Notes that the question about a call is on the screen, so that the view need not show the call again.
     fn asked(&mut self, approval: &Approval);
 
     /// Redraws the footer after time has passed or the width has changed.
