@@ -184,15 +184,6 @@ fn check(info: &PointInfo) -> Result<(), PointError> {
             return Err(PointError::Name { name: (*name).to_owned() });
         }
     }
-    let changes = match info.changes {
-        Changeable::Fields(fields) => fields,
-        _ => &[],
-    };
-    let sample = (info.sample)(info);
-    let fields = sample.as_object().into_iter().flat_map(Map::keys).map(String::as_str).chain(changes.iter().copied());
-    if let Some(field) = fields.into_iter().find(|field| HEAD.contains(field)) {
-        return Err(PointError::Field { point: info.name.to_owned(), field: field.to_owned() });
-    }
     let of_run = ["session", "agent"];
     for (at, attribute) in info.attributes.iter().enumerate() {
         let key = attribute.key;
@@ -216,6 +207,15 @@ fn check(info: &PointInfo) -> Result<(), PointError> {
         if !is_known && ATTRIBUTES.iter().any(|known| known.key == key) {
             return wrong("its patterns are of another kind than those of the built-in attribute of that name");
         }
+    }
+    let changes = match info.changes {
+        Changeable::Fields(fields) => fields,
+        _ => &[],
+    };
+    let sample = (info.sample)(info);
+    let fields = sample.as_object().into_iter().flat_map(Map::keys).map(String::as_str).chain(changes.iter().copied());
+    if let Some(field) = fields.into_iter().find(|field| HEAD.contains(field)) {
+        return Err(PointError::Field { point: info.name.to_owned(), field: field.to_owned() });
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ async fn a_child_with_a_point_of_the_same_name_still_knows_the_other_points_of_i
         }
     });
     run(&mut parent).await;
-    assert_eq!(read_by_model(&inner), ["blocked by release-first: not today"]);
+    assert_eq!(read_by_model(&inner), ["blocked: blocked by release-first: not today"]);
 }
 
 #[tokio::test]
