@@ -4,12 +4,12 @@
 
 use std::{
     io::Write as _,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, fchmod, fstat, openat, unlinkat},
+    fs::{AtFlags, CWD, Mode, OFlags, fchmod, fstat, linkat, openat, unlinkat},
     io::{Errno, read},
     pipe::{PipeFlags, pipe_with},
 };
@@ -75,24 +75,84 @@ impl Checked {
         Finished::Made
     }
 
+    /// Makes the file at once with its whole content: another program must never read an empty one.
     fn make(&self) -> Result<(), std::io::Error> {
         let name = self.path.file_name().unwrap_or_default();
-        match unlinkat(&self.folder, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // What git reads stays readable.
         let mode = Mode::from_raw_mode(fstat(&self.from)?.st_mode & 0o777 | 0o400);
-        let file = openat(&self.folder, name, flags, mode)?;
-        let mut file = std::fs::File::from(file);
-        file.write_all(&self.bytes)?;
-        Ok(fchmod(&file, mode)?)
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let unnamed = openat(&self.folder, ".", flags | OFlags::TMPFILE, mode);
+        let remove = || match unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let write = |file: OwnedFd| {
+            let mut file = std::fs::File::from(file);
+            file.write_all(&self.bytes)?;
+            fchmod(&file, mode)?;
+            Ok::<_, std::io::Error>(file)
+        };
+        match unnamed {
+            Ok(file) => {
+                let file = write(file)?;
+                remove()?;
+                let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+                linkat(CWD, unnamed, &self.folder, name, AtFlags::SYMLINK_FOLLOW)?;
+            }
+            // The file system has no files without a name.
+            Err(_) => {
+                remove()?;
+                let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+                write(openat(&self.folder, name, flags, mode)?)?;
+            }
+        }
+        Ok(())
     }
 }
 
 impl AsFd for Checked {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.from.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, File},
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_reader_never_sees_a_part_of_the_file() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join(".git/worktrees/w");
+        fs::create_dir_all(&folder).expect("a git directory");
+        let path = folder.join("commondir");
+        let reader = thread::spawn({
+            let path = path.clone();
+            move || loop {
+                match fs::read_to_string(&path) {
+                    Ok(text) if text == "stop" => break,
+                    Ok(text) => assert_eq!(text, "../..\n"),
+                    Err(_) => {}
+                }
+            }
+        });
+        for _ in 0..3000 {
+            let open = OwnedFd::from(File::open(&folder).expect("the folder"));
+            let begun = Checked::begin(open, path.clone(), Mode::from_raw_mode(0o644), Content::Link);
+            let (to, mut checked) = begun.expect("a pipe");
+            rustix::io::write(&to, b"../..\n").expect("it is written");
+            drop(to);
+            assert_eq!(checked.finish(), Finished::Made);
+        }
+        fs::remove_file(&path).expect("it was made");
+        let stop = root.path().join("stop");
+        fs::write(&stop, "stop").expect("a file");
+        fs::rename(stop, &path).expect("it is moved");
+        reader.join().expect("only whole files");
     }
 }
