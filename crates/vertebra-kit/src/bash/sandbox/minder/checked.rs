@@ -92,19 +92,16 @@ impl Checked {
             fchmod(&file, mode)?;
             Ok::<_, std::io::Error>(file)
         };
-        match unnamed {
-            Ok(file) => {
-                let file = write(file)?;
-                remove()?;
-                let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
-                linkat(CWD, unnamed, &self.folder, name, AtFlags::SYMLINK_FOLLOW)?;
-            }
+        if let Ok(file) = unnamed {
+            let file = write(file)?;
+            remove()?;
+            let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+            linkat(CWD, unnamed, &self.folder, name, AtFlags::SYMLINK_FOLLOW)?;
+        } else {
             // The file system has no files without a name.
-            Err(_) => {
-                remove()?;
-                let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-                write(openat(&self.folder, name, flags, mode)?)?;
-            }
+            remove()?;
+            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            write(openat(&self.folder, name, flags, mode)?)?;
         }
         Ok(())
     }
