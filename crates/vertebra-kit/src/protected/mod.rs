@@ -88,14 +88,18 @@ pub(crate) fn holds_policy(path: &Path) -> bool {
 }
 
 /// Folders in which package managers unpack the files of others. Names that configure agents and editors are common there,
-/// and people do not work in them.
-const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+/// and people do not work in them. In the last one, cargo unpacks what it has packed, to build it.
+const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages", "target/package"];
 
 /// Returns whether a path below a folder lies in such a folder. That folder itself is still a name among others.
 pub(crate) fn is_packaged(path: &Path, root: &Path) -> bool {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let above = below.parent().into_iter().flat_map(Path::components);
-    above.into_iter().any(|part| PACKAGES.iter().any(|name| part.as_os_str() == *name))
+    below.ancestors().skip(1).any(|above| PACKAGES.iter().any(|name| above.ends_with(name)))
+}
+
+/// Returns whether such a folder would no longer have its name if this folder above it had another one.
+pub(crate) fn names_packages(folder: &Path) -> bool {
+    PACKAGES.iter().any(|name| name.split_once('/').is_some_and(|(above, _)| folder.ends_with(above)))
 }
 
 /// Returns a path without `.` and `..`, by its letters. Links are not resolved.

@@ -165,6 +165,25 @@ async fn git_archives_and_package_managers_find_nothing_of_the_sandbox_in_the_wo
     }
 }
 
+#[tokio::test]
+async fn cargo_packages_and_builds_a_project_that_tracks_protected_names() {
+    let area = Area::new();
+    by_hand(&area.path("work"), PACKAGE);
+    by_hand(
+        &area.path("work"),
+        "mkdir .vscode && echo '{}' > .vscode/settings.json && echo 'layout rust' > .envrc && git add -A",
+    );
+    let package =
+        "cargo package --target-dir target --quiet --offline --allow-dirty && tar tzf target/package/x-1.0.0.crate";
+    let (code, output) = outcome(&area, &format!("{}; {package}", toolchain())).await;
+    if code == Some(127) {
+        println!("NOT TRIED HERE: `cargo` is missing for this user");
+        return;
+    }
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains("x-1.0.0/.envrc") && output.contains("x-1.0.0/.vscode/settings.json"), "{output}");
+}
+
 /// Compilers and interpreters, which make unusual calls.
 const TOOLS: &[&str] = &[
     "mkdir t && cd t && printf 'class A { public static void main(String[] a) throws Exception { \

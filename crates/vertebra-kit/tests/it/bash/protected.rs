@@ -80,6 +80,8 @@ pub(super) const ATTACKS: &[&str] = &[
     "mkdir d; ln -s $PWD d/up; echo x > d/up/.envrc && echo ESCAPED",
     "mkdir -p ../tmp/d/.claude; echo x > ../tmp/d/.claude/s; mv ../tmp/d sub; [ -e sub/.claude/s ] && echo ESCAPED",
     "mkdir -p node_modules/d; echo x > node_modules/d/.envrc; mv node_modules/d d; [ -e d/.envrc ] && echo ESCAPED",
+    "mkdir -p target/package/d; echo x > target/package/d/.envrc; mv target t; [ -e t/package/d/.envrc ] && echo ESCAPED",
+    "mkdir -p target/package/d; echo x > target/package/d/.envrc; mv target/package p; [ -e p/d/.envrc ] && echo ESCAPED",
     "tar c --transform s,f,.envrc, f | tar x && echo ESCAPED",
     "cp f .envrc && echo ESCAPED",
     "python3 -c 'import os; d = os.open(\".\", os.O_RDONLY); os.open(\".envrc\", os.O_WRONLY | os.O_CREAT, dir_fd=d); print(\"ESCAPED\")'",
@@ -157,7 +159,7 @@ fn guarded(area: &Area) -> Vec<(String, String)> {
         let path = path.to_lowercase();
         let sample = path.ends_with(".sample") || path.ends_with('/');
         (path.contains(".git/hooks/") && !sample && !path.starts_with("t/"))
-            || (!path.contains("node_modules")
+            || (!["node_modules", "target/package"].iter().any(|name| path.contains(name))
                 && ["vertebra.toml", ".envrc", ".claude", ".mcp.json"].iter().any(|name| path.contains(name)))
             || path == ".git/config"
     };

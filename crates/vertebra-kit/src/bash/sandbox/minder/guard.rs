@@ -19,7 +19,7 @@ use super::{
     detach::detach,
     place::{Name, path_of},
 };
-use crate::protected::{Protection, git, is_packaged, is_policy, protection_below};
+use crate::protected::{Protection, git, is_packaged, is_policy, names_packages, protection_below};
 
 /// How many names are looked through for protected files with a second name.
 const LOOKED_AT: usize = 500_000;
@@ -285,8 +285,10 @@ impl Guard {
         let yes_if = |yes: bool| if yes { Verdict::Yes } else { Verdict::No };
         match self.protection(path, Some(&name.folder)) {
             Protection::Free => Verdict::Yes,
-            // A folder on the way to what is allowed.
-            Protection::Denied if change == Change::MakeFolder => yes_if(self.is_above_allowed(path)),
+            // A folder on the way to what is allowed. It is removed only while it is empty.
+            Protection::Denied if change == Change::MakeFolder || (change == Change::Remove && is_folder) => {
+                yes_if(self.is_above_allowed(path))
+            }
             Protection::Denied => Verdict::No,
             Protection::Kept => match change {
                 Change::MakeFolder => Verdict::Yes,
@@ -394,7 +396,7 @@ impl Guard {
             above.any(|folder| folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
                 || path.parent().is_some_and(git::has_head)
         };
-        !in_git(to) && (is_work(from) || !is_work(to))
+        !in_git(to) && (is_work(from) && !names_packages(from) || !is_work(to))
     }
 
     /// Remembers what was made in shared memory.
