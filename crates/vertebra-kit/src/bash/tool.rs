@@ -19,6 +19,7 @@ use super::{
     capture::{Capture, Printed, Streams},
     environment::Variables,
     folders::{FolderError, Folders, Made},
+    git::InWorktree,
     grants::Granted,
     hidden::{Hidden, npm_settings, unlisted},
     live::Live,
@@ -136,7 +137,7 @@ impl BashTool {
         &self,
         (command, needs): (&str, Option<Needs>),
         is_asked: bool,
-        session: &str,
+        session: &Arc<str>,
         agent: &str,
         state: &AgentState,
     ) -> Result<Asked, ToolError> {
@@ -153,13 +154,14 @@ impl BashTool {
         }
         let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
         let granted = held.clone().and(wanted.all.clone());
-        let more = bash.check_git(command, (folder, &here), &granted, &variables).await?;
-        if more.is_empty() {
-            return Ok(Asked { beside, wanted });
+        let InWorktree { asked, free } =
+            bash.check_git(command, (folder, &here), (&granted, session), &variables).await?;
+        if asked.is_empty() {
+            return Ok(Asked { beside, free, wanted });
         }
-        needs.and_write(more.write, "git makes a worktree there");
+        needs.and_write(asked.write, "git makes a worktree there");
         let wanted = needs.wanted(bash, &held, folder, (&variables, state))?;
-        Ok(Asked { beside, wanted })
+        Ok(Asked { beside, free, wanted })
     }
 
     /// What a command may do besides what its session may, if a person has said yes to what needs one. New worktrees beside the
@@ -180,14 +182,14 @@ impl BashTool {
         if asked.wanted.question.as_deref() != approved {
             asked = self.wanted((command, needs), false, session, agent, state).await?;
         }
-        let Asked { beside, wanted } = asked;
+        let Asked { beside, free, wanted } = asked;
         if let Some(question) = wanted.question.filter(|question| approved != Some(&**question)) {
             return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
         }
         if !beside.is_empty() {
             self.bash.grants.add(session, beside.clone());
         }
-        Ok(beside.and(wanted.all))
+        Ok(beside.and(wanted.all).and(free))
     }
 
     fn variables(&self, state: &AgentState) -> Variables {
@@ -273,6 +275,8 @@ impl BashTool {
 struct Asked {
     /// Worktrees beside the folder, which nobody is asked about.
     beside: Granted,
+    /// What git may write in worktrees, which nobody is asked about either. It holds for this command only.
+    free: Granted,
     wanted: Wanted,
 }
 

@@ -52,7 +52,7 @@ use self::{analysed::Analysed, file::RuleFile, judge::Reach, reads::Reads, subje
 pub(crate) use self::{
     command::CommandPattern,
     fetches::fetched_by,
-    git::{may_write as git_may_write, new_worktree, written as written_by_git},
+    git::{copies as git_copies, may_write as git_may_write, new_worktree, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };

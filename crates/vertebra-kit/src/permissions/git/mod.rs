@@ -23,7 +23,7 @@ use std::{
 
 use vertebra::paths::absolute;
 
-pub(crate) use self::written::{may_write, new_worktree, written};
+pub(crate) use self::written::{copies, may_write, new_worktree, written};
 use self::{
     command::{Git, Shows, blobs_in, is_harmless, objects_in, parse},
     history::{History, has_loose_files, unreferenced},

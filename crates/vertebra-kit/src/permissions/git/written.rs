@@ -44,6 +44,23 @@ pub(crate) fn new_worktree(here: &str, words: &[String]) -> Option<PathBuf> {
     }
 }
 
+/// Returns whether a git command makes a worktree in which these files are as they are now in the work tree `folder`, in which it
+/// runs. The words are those after `git`.
+///
+/// May block, because it runs git.
+pub(crate) fn copies(here: &str, words: &[String], folder: &Path, files: &[&Path]) -> bool {
+    let (Some(made), Some((sub, words))) = (new_worktree(here, words), words.split_first()) else { return false };
+    let asked = Asked::new(sub, words);
+    let Some(repository) = Repository::around(here).filter(|found| Path::new(&found.root) == folder) else {
+        return false;
+    };
+    let counts = |path: &Path| path.strip_prefix(folder).is_ok_and(|name| files.contains(&&*made.join(name)));
+    let mut look = Look { here, root: folder.to_owned(), repository, counts: &counts, found: Vec::new() };
+    let Some((_, commit)) = look.added(&asked) else { return false };
+    look.changed(Some(&commit), &[]);
+    look.found.is_empty()
+}
+
 /// Returns whether a git command may write files of a work tree.
 pub(crate) fn may_write(sub: &str) -> bool {
     !valued(sub).is_empty()
@@ -143,14 +160,11 @@ impl Look<'_> {
             "stash" => self.stash(asked, first.unwrap_or("push")),
             "restore" if asked.has(&["-S", "--staged"]) && !asked.has(&["-W", "--worktree"]) => {}
             "restore" => self.changed(asked.value(&["-s", "--source"]), &asked.limits(0)),
-            "worktree" if first == Some("add") && !asked.has(&["--no-checkout", "--orphan"]) => {
-                let Some(folder) = asked.operands.get(1) else { return };
-                self.root = absolute(self.here, folder).into();
+            "worktree" if first == Some("add") => {
+                let Some((folder, commit)) = self.added(asked) else { return };
+                self.root = folder;
                 self.count(self.root.clone());
-                let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                let begun = asked.has(&["-b", "-B", "-d", "--detach"]);
-                let branch = asked.operands.get(2).map(|branch| (*branch).to_owned()).or((!begun).then_some(name));
-                self.tree(&branch.and_then(|branch| self.commit(&branch)).unwrap_or_else(|| "HEAD".to_owned()));
+                self.tree(&commit);
             }
             "worktree" if matches!(first, Some("remove" | "move")) => {
                 let Some(folder) = asked.operands.get(1) else { return };
@@ -192,6 +206,17 @@ impl Look<'_> {
             (None, ..) if sub == "checkout" && !asked.limits(0).is_empty() => self.changed(None, &asked.limits(0)),
             (None, ..) => {}
         }
+    }
+
+    /// The folder in which a worktree is made, and the commit that is checked out there.
+    fn added(&self, asked: &Asked<'_>) -> Option<(PathBuf, String)> {
+        let folder = asked.operands.get(1).filter(|_| !asked.has(&["--no-checkout", "--orphan"]))?;
+        let folder = PathBuf::from(absolute(self.here, folder));
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let begun = asked.has(&["-b", "-B", "-d", "--detach"]);
+        let branch = asked.operands.get(2).map(|branch| (*branch).to_owned()).or((!begun).then_some(name));
+        let commit = branch.and_then(|branch| self.commit(&branch)).unwrap_or_else(|| "HEAD".to_owned());
+        Some((folder, commit))
     }
 
     fn merge(&mut self, name: &str) {

@@ -197,3 +197,64 @@ async fn a_grant_to_remove_a_folder_reaches_neither_the_folders_beside_it_nor_a_
     let result = results(&area, &person, &[needing(attacks, json!({ "write": ["../repo"] }))]).await.remove(0);
     assert_eq!(by_person(&area, left), was, "{}", result.output);
 }
+
+#[tokio::test]
+async fn a_worktree_whose_protected_files_are_those_of_the_folder_is_made_and_removed_without_a_question() {
+    let (area, person) = (area(), Person::who_says(true));
+    let file = "../work-old/.vscode/settings.json";
+    let calls = [
+        "git worktree add ../work-old theirs 2>&1 | tail -3",
+        "cd ../work-old && cat .vscode/settings.json a/t",
+        &format!("echo evil > {file}; cp a/t {file}; echo new > a/t; git commit -qam new"),
+        "cd ../work; git worktree remove ../work-old; git worktree list; ls -d .. ../work-old",
+    ]
+    .map(|command| json!({ "command": command }));
+    let results = results(&area, &person, &calls).await;
+    assert_eq!(results[0].exit_code, Some(0), "{}", results[0].output);
+    assert_eq!(results[1].output, "{}\nt", "{}", results[1].output);
+    assert!(results[2].output.contains("settings.json: Permission denied"), "{}", results[2].output);
+    assert!(results[3].output.contains("run `git worktree` in a call of its own"), "{}", results[3].output);
+    assert_eq!(by_person(&area, &format!("cat {file}")), "{}\n");
+    assert_eq!(person.asked(), [""; 0]);
+
+    // Alone, after the folder that the last call did not reach.
+    let calls =
+        ["git worktree add -q ../work-old plain", "git worktree remove ../work-old", "git worktree list | wc -l"];
+    by_person(&area, "git worktree remove --force ../work-old");
+    let calls = calls.map(|command| json!({ "command": command }));
+    let results = self::results(&area, &person, &calls).await;
+    assert_eq!(
+        results.iter().map(|result| result.exit_code).collect::<Vec<_>>(),
+        [Some(0); 3],
+        "{}",
+        results[1].output
+    );
+    assert_eq!((&*results[2].output, area.path("work-old").exists()), ("1", false));
+    assert_eq!(person.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_worktree_with_other_protected_files_is_asked_about() {
+    let others = "git init -qb main $TMPDIR/evil && cd $TMPDIR/evil && git config user.email a@b.c && git config user.name a \
+        && mkdir .vscode && echo evil > .vscode/settings.json && git add -A && git commit -qm 1";
+    let hook = "echo 'echo x > .envrc' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout";
+    let (area, person) = (area(), Person::who_says(false));
+    by_person(&area, hook);
+    results(&area, &person, &[json!({ "command": "git worktree add -q ../work-next theirs" })]).await;
+    assert_eq!((person.asked().len(), area.path("work-next").exists()), (1, false), "a hook may write it");
+
+    let cases: [&[&str]; 4] = [
+        &["git worktree add -q ../work-next next"],
+        &["git worktree add -q ../work-next theirs && echo evil > ../work-next/.vscode/settings.json"],
+        &["git worktree add -q ../work-next $(echo theirs)"],
+        &[others, "cd $TMPDIR/evil && git worktree add -q --detach ../../work-next"],
+    ];
+    for commands in cases {
+        let (area, person) = (self::area(), Person::who_says(false));
+        let calls: Vec<_> = commands.iter().map(|command| json!({ "command": command })).collect();
+        let results = self::results(&area, &person, &calls).await;
+        let last = results.last().expect("a result");
+        assert_ne!(last.exit_code, Some(0), "{commands:?}: {}", last.output);
+        assert!(!area.path("work-next").exists(), "{commands:?}: {}", last.output);
+    }
+}
