@@ -12,7 +12,7 @@ use super::{
     Bash, TOOL,
     grants::Granted,
     needs::{Needs, may_be_granted},
-    packages,
+    packages::{self, fetches},
     sandbox::{Fixed, Need, Network, NetworkAccess, Sandbox, expanded, resolved},
 };
 
@@ -86,7 +86,7 @@ impl Lift {
         match &held {
             _ if !asks_for_none || self.0.sandbox.fixed.network => None,
             Network::Off => Some("runs without network".to_owned()),
-            Network::Domains(_) if *usual != Network::Public && !held.includes(usual) => {
+            Network::Domains(_) if !held.includes(usual) && approval.call.args.text("command").is_some_and(fetches) => {
                 Some(format!("reaches only {held}"))
             }
             Network::Domains(_) | Network::Public | Network::On => None,
@@ -94,10 +94,10 @@ impl Lift {
     }
 
     /// Returns what a person could grant to the session of a call: what the call asks for, or the usual network if it is a
-    /// command that asks for nothing.
+    /// command that asks for nothing and [lacks](Self::lacks_network) it.
     pub fn offered(&self, approval: &Approval, usual: &Network) -> Option<Granted> {
         let mut offered = self.wanted(approval)?;
-        if offered.is_empty() {
+        if offered.is_empty() && self.lacks_network(approval, usual).is_some() {
             offered.network = usual.clone();
         }
         let Fixed { network, write } = self.0.sandbox.fixed;

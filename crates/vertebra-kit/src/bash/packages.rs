@@ -132,11 +132,7 @@ impl Registry {
 /// The registries that a command downloads from, if all that it is known to fetch comes from known ones.
 pub(super) fn registries(command: &str, variables: &Variables, folder: &Path) -> Option<Network> {
     let mut domains = BTreeSet::new();
-    // One command alone is not listed.
-    let mut commands = simple_commands(command);
-    commands.extend(commands.is_empty().then(|| command.to_owned()));
-    for simple in commands {
-        let Some(fetches) = fetched_by(&simple) else { continue };
+    for (simple, fetches) in fetched(command) {
         let program = fetches.split(' ').next().unwrap_or_default();
         let registry = REGISTRIES.iter().find(|registry| registry.programs.contains(&program))?;
         let leads = |word: &str| word.contains("://") || ELSEWHERE.iter().any(|option| word.starts_with(option));
@@ -147,6 +143,19 @@ pub(super) fn registries(command: &str, variables: &Variables, folder: &Path) ->
         domains.extend(known.filter_map(|name| name.parse::<Domain>().ok()));
     }
     (!domains.is_empty()).then_some(Network::Domains(domains))
+}
+
+/// Returns whether a command is known to fetch something.
+pub(super) fn fetches(command: &str) -> bool {
+    fetched(command).next().is_some()
+}
+
+/// The simple commands in a command that fetch something, each with its program and subcommand.
+fn fetched(command: &str) -> impl Iterator<Item = (String, String)> {
+    // One command alone is not listed.
+    let mut commands = simple_commands(command);
+    commands.extend(commands.is_empty().then(|| command.to_owned()));
+    commands.into_iter().filter_map(|simple| fetched_by(&simple).map(|fetches| (simple, fetches)))
 }
 
 /// Whether a domain is that of a registry which package managers download from.

@@ -72,6 +72,23 @@ fn a_question_names_the_registries_that_it_opens() {
 }
 
 #[test]
+fn a_command_that_fetches_nothing_is_offered_no_more_network() {
+    let place = Place::new();
+    let turns = [bash("touch made"), bash("curl -m 1 https://example.org"), say("All done.")];
+    let mut person = place.sits("run", &turns, &["--network", "npmjs.org", "try it"]);
+    person.waits_for("$ touch made");
+    person.is_asked();
+    assert!(!person.sees().contains("public hosts"), "{}", person.sees());
+    person.types("y");
+    person.waits_for("reaches only npmjs.org");
+    person.is_asked();
+    let seen = person.sees().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(seen.contains("* yes, with network in this session: all public hosts"), "{seen}");
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+}
+
+#[test]
 fn one_key_grants_what_a_command_needs_and_accepts_all_that_the_sandbox_holds() {
     let other = tempfile::tempdir().expect("a folder");
     let other = other.path().canonicalize().expect("a path");
