@@ -71,7 +71,8 @@ pub(super) fn remarks(
     };
     let said = ended.refused.iter().filter_map(|refusal| match refusal {
         Refusal::Address(address) if address.port() == NAMES => may_have_failed.then(|| {
-            "the sandbox blocked a name lookup, because this command runs without network; ask for `domains` or `network` in `needs`"
+            "the sandbox blocked a name lookup: names are resolved only for HTTP and HTTPS to hosts that a person opened; \
+             ask for `domains` or `network` in `needs`"
                 .to_owned()
         }),
         Refusal::Address(address) => may_have_failed
