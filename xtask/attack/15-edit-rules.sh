@@ -175,13 +175,13 @@ other_agent_edit_by_git() {
 # another agent: what only reads the file, or leaves it out, is free
 other_agent_edit_spares_readers() {
     no_control && return
-    mkdir d; git init -q .
+    git init -q .
     printf 'one\n' > locked.txt; echo x > .env
     mkdir -p "$HOME/.config/vertebra"
     printf '[permissions]\ndeny = ["Edit(locked.txt)", "Read(**/.env)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
     local command held
-    for command in 'cp locked.txt copy.txt' 'sort locked.txt > sorted.txt' 'find . -name "*.txt" | head' 'git log -p locked.txt' \
-        'git diff locked.txt' 'rsync locked.txt d/' 'grep -rn --exclude=.env x .' 'tar cf x.tar --exclude=.env .'; do
+    for command in 'sort locked.txt > sorted.txt' 'find . -name "*.txt" | head' 'git log -p locked.txt' \
+        'git diff locked.txt' 'grep -rn --exclude=.env x .' 'tar cf x.tar --exclude=.env .'; do
         [ "$(verdict "$command")" = allow ] || held=$command
     done
     broken_if test -n "${held:-}"

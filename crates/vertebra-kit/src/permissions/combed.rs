@@ -121,6 +121,7 @@ impl Combed {
                 "find" | "gfind" => combed.find(&words)?,
                 "fd" | "fdfind" => combed.fd(&words)?,
                 "git" if words.get(1) == Some(&"grep") => combed.git_grep(&words)?,
+                "git" if words.get(1) == Some(&"rm") => combed.copier("rm", &words[1..])?,
                 "xargs" | "gxargs" | "parallel" => combed.xargs(&words, commands)?,
                 _ => combed.copier(program, &words)?,
             };
@@ -551,6 +552,8 @@ mod tests {
             ("fd . -x cat", false),
             ("git grep --no-index KEY", true),
             ("git grep KEY", false),
+            ("git rm -rq .", true),
+            ("git rm -r src", false),
             ("ack KEY .", true),
             ("zip -r x.zip .", true),
             ("make -C .", false),

@@ -348,8 +348,7 @@ impl Subject {
                         || path.contains(['/', '~'])
                         || is_pattern(path)
                         || place.any(|path| fs::symlink_metadata(path).is_ok());
-                    let moves = MOVERS.contains(&program) || program == "git" && words.contains(&"rm");
-                    if moves && is_path {
+                    if MOVERS.contains(&program) && is_path {
                         self.moved.push(place.clone());
                     }
                     self.touched.push(Touched { changes: may_change && is_path, place });
