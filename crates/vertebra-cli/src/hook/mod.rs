@@ -226,7 +226,7 @@ fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Dura
 
 impl Options {
     /// Answers in place of a judgement that does not end in time, whatever it is busy with, and ends the process: an agent
-    /// lets a call pass when it gives up. Whoever sets the flag first answers.
+    /// lets a call pass when it gives up. The thread that sets the flag first answers.
     fn watch(&self, event: &HostEvent, limit: Duration) -> Arc<AtomicBool> {
         let answered = Arc::new(AtomicBool::new(false));
         let (first, host, moment, fail_open) =

@@ -8,7 +8,7 @@ use super::programs::short_options;
 pub(super) struct Unpacked {
     /// The files, or the folders in which they are made.
     pub(super) names: Vec<String>,
-    /// Whether only the folders are known.
+    /// Only the folders are known.
     pub(super) is_unsure: bool,
 }
 

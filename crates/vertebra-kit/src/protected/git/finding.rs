@@ -1,6 +1,6 @@
 //! How git finds its directories: from a `.git` to the git directory, and from there to what worktrees share.
 //!
-//! These follow git byte by byte. Wherever they differ, git reads a configuration that nobody has looked at.
+//! These follow git byte by byte. A difference would let git read a configuration that was never checked.
 
 use std::{
     ffi::OsStr,
@@ -13,7 +13,7 @@ use rustix::fs::{Access, access};
 
 use super::{MAX_BYTES, deciding::bytes_of};
 
-/// Returns the git directory that a `.git` stands for: the folder itself, or the one that the file names. Returns `None` if
+/// Returns the git directory of a `.git`: the folder itself, or the one that the file names. Returns `None` if
 /// the file names none, or is too large.
 pub fn git_dir(entry: &Path) -> Option<PathBuf> {
     if entry.is_dir() {
