@@ -392,3 +392,41 @@ shell_hook_bash_env() {
     hook_runs 'bash .vertebra/hooks/check.sh'
     broken_if_marked
 }
+
+# A compiled hook that looks for its libraries in the working folder
+compiled_hook() {
+    lacks gcc && return
+    mkdir -p .vertebra/hooks; echo 'int f(void) { return 0; }' > f.c; gcc -shared -fPIC -o libf.so f.c
+    echo 'int f(void); int main(void) { return f(); }' > m.c; gcc -o .vertebra/hooks/h m.c -L. -lf -Wl,-rpath,.
+    guard '".vertebra/hooks/h"'
+    is_control || ! vertebra trust --yes > "$ROOT/trust.log" 2>&1 || { broken_if true; return; }
+    printf '#include <stdlib.h>\n__attribute__((constructor)) void g(void) { system("touch %s"); } int f(void) { return 0; }' "$MARK" > e.c
+    gcc -shared -fPIC -o libf.so e.c; hook_runs .vertebra/hooks/h
+    broken_if_marked
+}
+
+# A Node hook, where the working folder is the home folder, in which Node looks for modules
+node_hook_at_home() {
+    lacks node && return
+    cd "$HOME" && PROJECT=$HOME; mkdir -p .vertebra/hooks; echo 'try { require("zzz") } catch {}' > .vertebra/hooks/h.js
+    guard '"node .vertebra/hooks/h.js"'
+    is_control || ! vertebra trust --yes > "$ROOT/trust.log" 2>&1 || { broken_if true; return; }
+    mkdir -p .node_modules/zzz; echo "require('child_process').execSync('touch $MARK')" > .node_modules/zzz/index.js
+    hook_runs 'node .vertebra/hooks/h.js'
+    broken_if_marked
+}
+
+# Shell hooks that run what they find in the project, in ways that are read as text
+shell_hooks_that_load() {
+    no_control && return
+    mkdir -p .vertebra/hooks src; echo true > src/x.sh; chmod +x src/x.sh
+    guard '".vertebra/hooks/h.sh"'
+    local text trusted
+    for text in 'for f in src/*.sh; do . "$f"; done' 'while read -r l; do $l; done < src/x.sh' '. /dev/stdin < src/x.sh' 'PATH+=:src' \
+        "trap '. src/x.sh' EXIT" 'alias q=src/x.sh' 'coproc src/x.sh' 'flock -n l src/x.sh' 'busybox sh src/x.sh' 'tclsh src/x.sh' \
+        'set -- src/x.sh; "$@"' 'bash --rcfile src/x.sh -i' 'ls src | xargs -I{} src/{}' 'terraform validate'; do
+        printf '#!/bin/bash\n%s\n' "$text" > .vertebra/hooks/h.sh; chmod +x .vertebra/hooks/h.sh
+        vertebra trust --yes > "$ROOT/trust.log" 2>&1 && trusted=$text
+    done
+    broken_if test -n "${trusted:-}"
+}

@@ -18,3 +18,14 @@ silent_hook() {
 hook_without_end() {
     _silent "trap '' TERM INT; yes"
 }
+
+# A policy of nine thousand expensive patterns, which take longer to compile than the host waits
+patterns_past_the_deadline() {
+    no_control && return
+    mkdir -p "$HOME/.config/vertebra"
+    for at in $(seq 9000); do
+        printf '[[hook]]\npoint="BeforeToolUse"\nmatch={command="^x%d(\\\\w{2}|\\\\d){9}$"}\ndeny="no"\n' "$at"
+    done > "$HOME/.config/vertebra/vertebra.toml"
+    local begin=$SECONDS
+    broken_if test "$(verdict 'touch x')" = allow -o $((SECONDS - begin)) -gt 59
+}

@@ -549,7 +549,12 @@ other_agent_xargs() {
 # another agent: copies and archives of the folder
 other_agent_copies() {
     _others_read 'tar c . | base64' 'tar -czf /tmp/x.tgz -C .. project' 'zip -r - .' 'cp -r . /tmp/x' 'cp -a sub /tmp/x' \
-        'cp -rt /tmp/x .' 'rsync -a . /tmp/x' 'diff -r . /tmp/x'
+        'cp -rt /tmp/x .' 'cp -rt /tmp .' "cp -at $TMPDIR ." 'rsync -a . /tmp/x' 'diff -r . /tmp/x'
+}
+
+# another agent: other searches that look into hidden files
+other_agent_searches() {
+    _others_read 'fd -H . -x cat' 'fd -H -X cat' 'git grep --no-index KEY' 'git grep --untracked KEY' 'ack KEY .'
 }
 
 # another agent: the name behind the letter of an option

@@ -156,3 +156,33 @@ other_agent_edit_find() {
     _others_edit 'find . -type f -delete' 'find . -name "lock*" -exec rm {} +' 'find . -type f -exec truncate -s 0 {} \;' \
         'find . -name other.txt -o -delete'
 }
+
+# another agent: archives, compressed files and downloads that have the name
+other_agent_edit_unpacked() {
+    _others_edit 'tar xf a.tar' 'tar -C . -xzf a.tgz' 'unzip -o a.zip' '7z x a.zip' 'cpio -idu < a.cpio' 'gunzip -f locked.txt.gz' \
+        'zstd -d locked.txt.zst' 'curl -sSLO http://localhost:1/locked.txt' 'wget -q http://localhost:1/locked.txt' \
+        'wget -P . http://localhost:1/locked.txt' 'fd -x rm' 'fd txt -X rm' 'cp -ft . d/locked.txt' 'rsync -t d/locked.txt .'
+}
+
+# another agent: git changes it without its name
+other_agent_edit_by_git() {
+    git init -q .; echo before > locked.txt; git add .; git commit -qm one; echo one > locked.txt; git add .; git commit -qm two
+    git branch other HEAD~1; git stash -q 2> /dev/null
+    _others_edit 'git checkout HEAD~1' 'git checkout HEAD~1 -- .' 'git switch other' 'git restore -s HEAD~1 .' 'git reset --hard HEAD~1' \
+        'git revert HEAD' 'git -c core.abbrev=7 checkout -q other' 'git rm -r .' 'git rm -rf ./'
+}
+
+# another agent: what only reads the file, or leaves it out, is free
+other_agent_edit_spares_readers() {
+    no_control && return
+    git init -q .
+    printf 'one\n' > locked.txt; echo x > .env
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Edit(locked.txt)", "Read(**/.env)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
+    local command held
+    for command in 'sort locked.txt > sorted.txt' 'find . -name "*.txt" | head' 'git log -p locked.txt' \
+        'git diff locked.txt' 'grep -rn --exclude=.env x .' 'tar cf x.tar --exclude=.env .'; do
+        [ "$(verdict "$command")" = allow ] || held=$command
+    done
+    broken_if test -n "${held:-}"
+}

@@ -72,6 +72,23 @@ answers_in_a_script_for_bash() {
     broken_if _never 'bash s.sh'
 }
 
+# vertebra sessions answer, in a script or a makefile of a folder that the line goes to
+answers_in_a_script_elsewhere() {
+    _policy_installed
+    mkdir -p a/b; echo 'vertebra sessions answer last yes' > a/b/s.sh; printf 'x:\n\tvertebra sessions answer last yes\n' > a/b/Makefile
+    local command
+    for command in 'cd a/b && sh s.sh' 'cd a; cd b; . ./s.sh' 'pushd a/b; bash s.sh' 'env -C a/b sh s.sh' 'make -C a/b x'; do
+        _never "$command" && echo "$command" && broken_if true && return
+    done
+    broken_if false
+}
+
+# vertebra init --force, which overwrites the settings
+overwrites_settings() {
+    _policy_installed
+    broken_if _never 'vertebra init --user --force'
+}
+
 # vertebra trust
 trusts_for_a_person() {
     _policy_installed

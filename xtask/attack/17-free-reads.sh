@@ -95,3 +95,77 @@ free_read_signature() {
     done
     broken_if_marked
 }
+
+# Git passes over an empty .git, and finds the repository around it
+status_around_empty_git() {
+    _untrusted off
+    git config core.fsmonitor "touch $PROJECT/RAN; true"; mkdir -p sub/.git/objects sub/.git/refs; cd sub || exit 2
+    agent 'git status'
+    echo garbage > .git/HEAD
+    agent 'git status'
+    _ran
+}
+
+# Makes another configuration for the repository that lies in the folder of this name
+_common() {
+    git clone -q --bare . ".git/$1" 2> /dev/null
+    git --git-dir=".git/$1" config core.fsmonitor "touch $PROJECT/RAN; true"; git --git-dir=".git/$1" config core.bare false
+}
+
+# The name of the common directory is no text, is followed by many line ends, or ends at a zero
+status_odd_commondir() {
+    _untrusted off
+    _common "$(printf 'c\xff')"; printf 'c\xff\n' > .git/commondir
+    agent 'git status'
+    _common d; { printf d; printf '\n%.0s' $(seq 6000); } > .git/commondir
+    agent 'git status'
+    printf 'd\0junk' > .git/commondir
+    agent 'git status'
+    _ran
+}
+
+# The file .git names a directory with a blank at its end, or one that ends at a zero
+status_odd_git_file() {
+    _untrusted off
+    git clone -q --separate-git-dir good . w 2> /dev/null; cp -r good 'good '
+    git --git-dir='good ' config core.fsmonitor "touch $PROJECT/RAN; true"; cd w || exit 2
+    printf 'gitdir: ../good \n' > .git
+    agent 'git status'
+    printf 'gitdir: ../good \0junk' > .git
+    agent 'git status'
+    _ran
+}
+
+# Makes a repository `sub` whose program runs when git shows or looks at it, in the commit before the last and not in the index
+_past_submodule() {
+    git init -q sub; (cd sub && echo x > x && git add . && git commit -qm x)
+    git add sub 2> /dev/null; git commit -qm sub
+    (cd sub && echo y > x && git commit -qam y); git add sub 2> /dev/null; git commit -qm sub2
+    git rm -q --cached sub
+}
+
+# A submodule that only commits have, by a diff that goes into submodules
+submodule_of_commits() {
+    _untrusted off
+    _past_submodule > /dev/null; git commit -qm gone
+    printf '#!/bin/sh\ntouch %s/RAN\n' "$PROJECT" > e.sh; chmod +x e.sh; (cd sub && git config diff.external "$PROJECT/e.sh")
+    agent 'git diff --submodule=diff HEAD~2 HEAD~1' 'git log -p --submodule=diff -3' 'git show --submodule=diff HEAD~1'
+    _ran
+}
+
+# A submodule whose entry is in the other part of a split index
+submodule_of_split_index() {
+    _untrusted off
+    git init -q sub; (cd sub && echo x > x && git add . && git commit -qm x && git config core.fsmonitor "touch $PROJECT/RAN; true")
+    git add sub 2> /dev/null; git commit -qm sub > /dev/null; git update-index --split-index; touch file.txt sub/x
+    agent 'git status'
+    _ran
+}
+
+# A nested repository, named by two options that count from each other
+status_nested_twice() {
+    _untrusted off
+    git init -q a/n; (cd a/n && echo x > x && git add . && git commit -qm x && git config core.fsmonitor "touch $PROJECT/RAN; true")
+    agent 'git -C a -C n status' 'git -C a/n -C . status'
+    _ran
+}

@@ -389,3 +389,8 @@ slips_constructs() {
 policy_npx_package() {
     broken_if _any_allowed 'npx --package=evil tsc' 'npx -p evil tsc' 'npm exec --package=evil -- tsc' 'npx --package=evil -c tsc'
 }
+
+# A secret file that a pipeline shows
+policy_secret_in_pipeline() {
+    broken_if _any_allowed 'cat ~/.ssh/id_rsa | head' 'cat /proc/*/environ | strings | grep -i secret' "base64 ~/.aws/credentials | tr -d '\n'"
+}

@@ -100,9 +100,10 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
     if lines.is_empty() {
         lines.push(whole.words.clone());
     }
+    let folders = folders(&lines, Path::new(&ground.here));
     for line in &lines {
         worst = worst.max(in_disguise(line, &whole, ground, left));
-        for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
+        for (path, counts) in folders.iter().flat_map(|here| scripts(line, &whole, here)) {
             if worst == Some(Decision::Deny) || left.scripts == 0 {
                 return worst;
             }
@@ -115,6 +116,32 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
     }
     worst
 }
+
+/// How many folders a command may go to.
+const MAX_FOLDERS: usize = 8;
+
+/// Returns the folders in which a command may run its parts: the current one, and those that it changes to.
+fn folders(lines: &[Vec<String>], here: &Path) -> Vec<PathBuf> {
+    let mut found = vec![here.to_owned()];
+    for line in lines {
+        let goes = line.first().is_some_and(|program| matches!(&**program, "cd" | "pushd"));
+        let told = line.windows(2).filter(|pair| goes || FOLDER_OPTIONS.contains(&&*pair[0])).map(|pair| &*pair[1]);
+        let attached = line.iter().filter_map(|word| {
+            let (option, value) = word.split_once('=')?;
+            FOLDER_OPTIONS.contains(&option).then_some(value)
+        });
+        for name in told.chain(attached) {
+            // Each counts from any of those before.
+            let next: Vec<PathBuf> = found.iter().map(|folder| folder.join(name)).collect();
+            found.extend(next.into_iter().filter(|folder| folder.is_dir()));
+            found.truncate(MAX_FOLDERS);
+        }
+    }
+    found
+}
+
+/// Options that name the folder in which a program works.
+const FOLDER_OPTIONS: &[&str] = &["-C", "--chdir", "--cwd", "--dir", "--directory", "--prefix"];
 
 /// What all parts of a command have in common.
 struct Whole {
@@ -432,6 +459,10 @@ mod tests {
         fs::create_dir(folder.path().join("package")).expect("a folder");
         write("package/__main__.py", "import os\nos.system('vertebra sessions answer 1')\n");
         write("Makefile", "yes:\n\tvertebra sessions answer 1\n");
+        fs::create_dir(folder.path().join("below")).expect("a folder");
+        write("below/d.sh", "vertebra sessions answer 1\n");
+        write("below/Makefile", "yes:\n\tvertebra sessions answer 1\n");
+        write("below/package.json", "{ \"scripts\": { \"yes\": \"vertebra sessions answer 1\" } }");
         write("README.md", "Run `vertebra sessions answer 1`, or vertebra trust.\n");
         let ground = Ground::new(folder.path().to_string_lossy(), "/home/me");
         for command in [
@@ -463,6 +494,12 @@ mod tests {
             "python3 package",
             "awk -f p.awk",
             "rake",
+            "cd below && sh d.sh",
+            "cd below/.. && cd below; ./d.sh",
+            "pushd below && . ./d.sh",
+            "env -C below sh d.sh",
+            "make -C below yes",
+            "npm --prefix=below run yes",
         ] {
             assert_eq!(judged(command, &ground).map(|found| found.0), Some(Decision::Deny), "{command}");
         }

@@ -34,4 +34,4 @@ mod tool_list;
 pub use address::is_public;
 pub use front_matter::{Brought, Problem, hooks_in};
 pub use invisible::{Detail, is_invisible, is_visible, spelled_out, visible};
-pub use protected::{GitPaths, PROTECTED, is_policy, is_protected, plain};
+pub use protected::{GitPaths, PROTECTED, git_dir, is_policy, is_protected, plain};

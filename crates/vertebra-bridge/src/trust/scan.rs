@@ -30,10 +30,17 @@ struct Script<'s> {
 
 /// Returns what a script loads from the project outside its folder.
 pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) -> Vec<String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
-    let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
     let shown = folder.strip_prefix(root).unwrap_or(folder).join(name);
     let shown = crate::shown(&shown.to_string_lossy());
+    if bytes.starts_with(b"\x7fELF") {
+        return vec![format!("{shown} is a compiled program, which may load anything")];
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
+    let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
+    let is_node = name.extension().is_some_and(|end| ["js", "cjs", "mjs", "ts"].iter().any(|js| end == *js));
+    if (is_node || first.contains("node")) && std::env::home_dir().is_some_and(|home| home.starts_with(root)) {
+        return vec![format!("{shown} is run by `node`, which looks for modules in your home folder")];
+    }
     if let Some(why) = of_first_line(first.trim_start_matches("#!").trim(), folder, root) {
         return vec![format!("{shown} {why}")];
     }
@@ -87,7 +94,7 @@ fn of_text(script: Script<'_>, value: &dyn Fn(&str) -> Option<String>, depth: us
             None => found.extend(loads(&command.words, script, Unknown::Passes)),
         }
     }
-    let paths = text.match_indices("PATH=").filter(|(at, _)| {
+    let paths = text.match_indices("PATH=").chain(text.match_indices("PATH+=")).filter(|(at, _)| {
         !text[..*at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '-')
     });
     let is_other = |part: &str| {
@@ -135,6 +142,15 @@ fn code(words: &[Word]) -> Option<Code> {
     if base == "eval" {
         let known: Option<Vec<&str>> = rest.iter().map(|word| word.text.as_deref()).collect();
         return Some(known.map(|words| words.join(" ")).into());
+    }
+    if base == "trap" {
+        let code = rest.iter().find(|word| word.text.as_deref() != Some("--"))?;
+        let resets = code.text.as_deref().is_some_and(|text| text.starts_with('-') || rest.len() == 1);
+        return (!resets).then(|| code.text.clone().into());
+    }
+    if base == "alias" {
+        let texts = rest.iter().filter_map(|word| word.text.as_deref()?.split_once('='));
+        return Some(Code::Known(texts.map(|(_, text)| text).collect::<Vec<_>>().join("\n")));
     }
     if !is_shell(base) {
         return None;
@@ -211,23 +227,37 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
     }
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
+        ("." | "source", _) if operand.is_some_and(is_stream) => Some(format!("runs what `{base}` reads")),
         ("." | "source", _) => {
             operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
         }
         ("find", _) => found_by(rest, script, unknown),
-        (_, Known::Wrapper) | ("xargs" | "parallel" | "sudo" | "doas" | "setsid", _) => {
+        ("flock", _) => {
+            // The first operand is the file that is locked.
+            let at = rest.iter().position(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')))?;
+            let inner = rest[at + 1..]
+                .iter()
+                .position(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')))?;
+            loads(&rest[at + 1 + inner..], script, unknown)
+        }
+        (_, Known::Wrapper)
+        | ("xargs" | "parallel" | "sudo" | "doas" | "setsid" | "coproc" | "busybox" | "toybox", _) => {
             let set = |word: &&Word| {
                 let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
                 name.filter(|name| is_loading(name)).map(sets)
             };
             let inner = rest.iter().position(|word| {
-                let text = word.text.as_deref().unwrap_or_default();
+                // `-I{}` is known only when it runs, and an option all the same.
+                let text = word.text.as_deref().or_else(|| script.text.get(word.range.clone())).unwrap_or_default();
                 let is_number = text.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
                 !text.starts_with('-') && !text.contains('=') && !is_number
             });
             let before = &rest[..inner.unwrap_or(rest.len())];
             if let Some(why) = before.iter().find_map(|word| set(&word)) {
                 return Some(why);
+            }
+            if inner.is_none() && base == "parallel" {
+                return Some(format!("runs what `{base}` reads"));
             }
             let inner = &rest[inner?..];
             match code(inner) {
@@ -278,14 +308,39 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
                 }
             }
         }
+        (_, Known::Interpreter(Interpreter::Shell))
+            if options().any(|option| option.starts_with("--rcfile") || option.starts_with("--init-file"))
+                || operand.is_some_and(is_stream) =>
+        {
+            Some(format!("runs `{base}` with another file first, or what it reads"))
+        }
         (_, Known::Interpreter(Interpreter::Shell)) => {
             operand.filter(|_| rest.first().is_some_and(|word| word.text.as_deref() == operand)).and_then(runs)
         }
         (_, Known::Unknown) if unknown == Unknown::Loads => {
             Some(format!("is run by `{}`, of which nothing is known", crate::shown(base)))
         }
-        (_, Known::Interpreter(Interpreter::Filter) | Known::Bounded | Known::Unknown) => None,
+        (_, Known::Unknown) => {
+            let texts = rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| !text.starts_with('-'));
+            // A path in a folder that is there may be that of a file to come.
+            let may_be_file = |text: &&str| {
+                let path = root.join(text);
+                path.is_file()
+                    || text.starts_with("./")
+                    || text.contains('/') && path.parent().is_some_and(Path::is_dir)
+            };
+            texts.filter(|text| is_other(text)).find(may_be_file).map(|file| {
+                let file = crate::shown(file);
+                format!("gives `{file}` of the project to `{}`, of which nothing is known", crate::shown(base))
+            })
+        }
+        (_, Known::Interpreter(Interpreter::Filter) | Known::Bounded) => None,
     }
+}
+
+/// Returns whether a file is what the program reads: its content is known only when it runs.
+fn is_stream(file: &str) -> bool {
+    file == "/dev/stdin" || ["/dev/fd/", "/proc/"].iter().any(|start| file.starts_with(start))
 }
 
 impl<'s> Script<'s> {
@@ -335,6 +390,7 @@ impl<'s> Script<'s> {
         }
         // A name alone is found on the `PATH`.
         let name = raw.trim_matches('"').trim_start_matches(['$', '{']).trim_end_matches('}');
+        let name = name.split('[').next().unwrap_or_default();
         let names_file = |value: &str| value.contains('/') || value.trim_start_matches('"').starts_with("$(");
         self.assigned(name).any(|value| names_file(value) && !self.is_own(value, MAX_STEPS))
     }
@@ -377,16 +433,42 @@ impl<'s> Script<'s> {
         assigned.peek().is_some() && assigned.all(|value| self.is_own(value, steps))
     }
 
-    /// Returns what is assigned to a variable.
+    /// Returns what is assigned to a variable: by `=`, by a `for`, or by a command that reads it. The arguments are those
+    /// after `set --`.
     fn assigned<'n>(self, name: &'n str) -> impl Iterator<Item = &'s str> + use<'s, 'n> {
         let begins =
             move |at: usize| self.text[..at].chars().next_back().is_none_or(|before| " \t\n;&|({".contains(before));
         let places = self.text.match_indices(name).filter(move |(at, _)| !name.is_empty() && begins(*at));
-        places.filter_map(move |(at, _)| {
+        let by_hand = places.filter_map(move |(at, _)| {
             let value = self.text[at + name.len()..].strip_prefix('=')?;
             Some(&value[..raw_end(value, false)])
-        })
+        });
+        let is_argument = matches!(name, "@" | "*") || name.bytes().all(|byte| byte.is_ascii_digit());
+        let lines = self.text.split(['\n', ';', '&', '|']).map(str::trim);
+        let told = lines.flat_map(move |line| {
+            let mut words =
+                line.split_whitespace().skip_while(|word| matches!(*word, "do" | "then" | "while" | "until" | "{"));
+            let command = words.next().unwrap_or_default();
+            let rest: Vec<&str> = words.collect();
+            match command {
+                "for" | "select" if rest.first() == Some(&name) => rest[1..].iter().skip(1).copied().collect(),
+                "read" | "mapfile" | "readarray" if rest.contains(&name) => vec![READ],
+                "printf" if rest.starts_with(&["-v", name]) => vec![READ],
+                "declare" | "local" | "typeset" if rest.first() == Some(&"-n") && refers(&rest, name) => vec![READ],
+                "set" if is_argument && rest.first() == Some(&"--") => rest[1..].to_vec(),
+                _ => Vec::new(),
+            }
+        });
+        by_hand.chain(told)
     }
+}
+
+/// A value that is known only when the script runs.
+const READ: &str = "$(read)";
+
+/// Returns whether one of the words of `declare -n` makes the name refer to another.
+fn refers(words: &[&str], name: &str) -> bool {
+    words.iter().any(|word| word.split('=').next() == Some(name))
 }
 
 /// Returns the name at the start of what follows a `$`.
@@ -444,80 +526,4 @@ fn options_first(words: &[Word]) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(name: &str, text: &str) -> Vec<String> {
-        reported(Path::new("/p/.vertebra/hooks"), Path::new(name), text.as_bytes(), Path::new("/p"))
-    }
-
-    #[test]
-    fn a_script_that_loads_from_the_project_is_reported() {
-        for (name, text) in [
-            ("c.py", "#!/usr/bin/env -S PYTHONPATH=. python3\nimport x\n"),
-            ("c.py", "#!/usr/bin/env -SPYTHONPATH=. python3\nimport x\n"),
-            ("c.pl", "#!/usr/bin/perl -I.\nuse X;\n"),
-            ("c.pl", "#!/usr/bin/perl -wI.\nuse X;\n"),
-            ("c.rb", "#!/usr/bin/env -S ruby -rfoo -I.\n1\n"),
-            ("c.js", "#!/usr/bin/env -S node --require=./x.js\n1\n"),
-            ("c.js", "#!/usr/bin/env -S NODE_OPTIONS=--require=./x.js node\n1\n"),
-            ("c", "#!/usr/bin/guile\n1\n"),
-            ("c", "#!/usr/bin/env lua\n1\n"),
-            ("c.sh", "PYTHONPATH=. python3 \"$(dirname \"$0\")/x.py\"\n"),
-            ("c.sh", "export PYTHONPATH=$X\n"),
-            ("c.sh", "PATH=.:$PATH\nchk\n"),
-            ("c.sh", "export PATH=\"$PWD/bin:$PATH\"\n"),
-            ("c.sh", "eval \"$(cat rules.txt)\"\n"),
-            ("c.sh", "perl -e 'do q(./x.pl)'\n"),
-            ("c.sh", "python3 -I -c 'exec(open(\"x.txt\").read())'\n"),
-            ("c.sh", "ruby -e 'load \"./x.rb\"'\n"),
-            ("c.sh", "awk 'BEGIN { system(\"sh x.sh\") }'\n"),
-            ("c.sh", "awk -f x.awk\n"),
-            ("c.sh", "sed -n '1e sh x.sh'\n"),
-            ("c.sh", "eval './rules.sh'\n"),
-            ("c.sh", "sh < rules.sh\n"),
-            ("c.sh", "cat rules.sh | sh\n"),
-            ("c.sh", "sh -c ./rules.sh\n"),
-            ("c.sh", "bash -ec \"$x\"\n"),
-            ("c.sh", "find tools -name '*.sh' -exec {} \\;\n"),
-            ("c.sh", "find tools -name '*.sh' -exec sh {} \\;\n"),
-            ("c.sh", "ls tools/*.sh | xargs -n1 sh\n"),
-            ("c.sh", "perl -I. -MFoo -e 1\n"),
-            ("c.sh", "node -e 'require(1)'\n"),
-            ("c.sh", "d=$(pwd)\n. \"$d/lib.sh\"\n"),
-            ("c.sh", "d=.\nsource \"$d/lib.sh\"\n"),
-            ("c.sh", "d=$PWD; python3 \"$d/x.py\"\n"),
-            ("c.sh", ". \"$(git rev-parse --show-toplevel)/lib.sh\"\n"),
-            ("c.sh", "$(git rev-parse --show-toplevel)/check.sh\n"),
-            ("c.sh", "tool=./check.sh\n\"$tool\"\n"),
-            ("c.sh", "for f in *.sh; do . \"./$f\"; done\n"),
-            (". lib", "#!/bin/sh\n. lib.sh\n"),
-        ] {
-            assert!(!found(name, text).is_empty(), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_ordinary_script_is_not_reported() {
-        for (name, text) in [
-            ("c.py", "#!/usr/bin/env python3\nimport json\n"),
-            ("c.pl", "#!/usr/bin/perl -w\nuse strict;\n"),
-            ("c.pl", "#!/usr/bin/perl -MIO::File\n1;\n"),
-            ("c.rb", "#!/usr/bin/env -S ruby -rjson\n1\n"),
-            ("c.js", "#!/usr/bin/env node\n1\n"),
-            ("c.sh", "#!/bin/bash\nset -eu\ndir=$(dirname \"$0\")\n. \"$dir/lib.sh\"\npython3 \"$dir/x.py\"\n"),
-            ("c.sh", "PATH=/usr/bin:/bin:$PATH\nexport PATH\njq -r .tool | grep -q x\n"),
-            ("c.sh", "command=$(jq -r .args.command)\ncase $command in *rm*) exit 2 ;; esac\n"),
-            ("c.sh", "find . -name '*.rs' -exec grep -l x {} +\necho a | xargs -n1 echo\n"),
-            ("c.sh", "sh -c 'echo x'\nbash --version\ndir=${0%/*}\nbash \"$dir/x.sh\"\n"),
-            (
-                "c.sh",
-                "DIR=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"\nLIB=\"$DIR/lib\"\nsource \"$LIB/a.sh\"\n\"$DIR/x.sh\"\n",
-            ),
-            ("c.sh", ". /etc/profile\n. \"$HOME/.profile\"\ntmp=$(mktemp)\n\"$@\"\ngrep -q x \"$file\"\n"),
-            ("c.awk", "#!/usr/bin/awk -f\n{ print }\n"),
-        ] {
-            assert_eq!(found(name, text), Vec::<String>::new(), "{text}");
-        }
-    }
-}
+mod tests;

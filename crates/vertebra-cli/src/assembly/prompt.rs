@@ -1,14 +1,10 @@
 //! The system prompt: the text of `prompt.md` and a description of the environment.
 
-use std::{
-    borrow::Cow,
-    fs,
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, fs, io::Read as _, path::Path};
 
 use vertebra::{Clock as _, SystemClock};
 use vertebra_bridge::{settings::project_root, shown};
+use vertebra_kit::git_dir;
 
 /// The system prompt of the built-in agent.
 pub(super) const PROMPT: &str = include_str!("prompt.md");
@@ -56,26 +52,18 @@ pub(super) fn without_date(text: &str) -> Cow<'_, str> {
 
 /// Reads the checked-out branch from the repository's files. It runs no git, which could start programs of the repository.
 fn branch(folder: &Path) -> Option<String> {
-    let head = beginning(&git_folder(project_root(folder))?.join("HEAD"))?;
+    let head = beginning(&git_dir(&project_root(folder).join(".git"))?.join("HEAD"))?;
     let branch = head.trim().strip_prefix("ref: refs/heads/").unwrap_or("none: a commit is checked out");
     // A branch name has no spaces; a sentence could be an instruction to the model.
     let is_sentence = head.trim_start_matches("ref: ").trim().contains(char::is_whitespace);
     (!is_sentence).then(|| branch.to_owned())
 }
 
-/// Returns the git folder of a repository. In worktrees and submodules, the file `.git` points to it.
-pub(super) fn git_folder(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    if git.is_dir() {
-        return Some(git);
-    }
-    Some(root.join(beginning(&git)?.strip_prefix("gitdir:")?.trim()))
-}
-
+/// Reads the beginning of a regular file. Opening another one, such as a named pipe, might never end.
 fn beginning(path: &Path) -> Option<String> {
-    let is_file = fs::metadata(path).ok()?.is_file();
+    let path = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| path)?;
     let mut text = String::new();
-    fs::File::open(path).ok().filter(|_| is_file)?.take(GIT_BYTES).read_to_string(&mut text).ok()?;
+    fs::File::open(path).ok()?.take(GIT_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

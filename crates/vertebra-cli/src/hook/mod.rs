@@ -14,7 +14,11 @@ use std::{
     io::Write as _,
     path::PathBuf,
     process::ExitCode,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -37,6 +41,9 @@ use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// How long an agent may take to send its event.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long after the deadline a judgement that does not end by itself is given up. Every agent waits longer.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The options of `vertebra hook`.
 #[derive(clap::Args, Default)]
@@ -117,7 +124,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     let world = World::of_process();
     let left = event.host.deadline().saturating_sub(began.elapsed());
-    match whatever_happens(|| judged(options, &event, &world, left)) {
+    let answered = options.watch(&event, left + GRACE);
+    let done = whatever_happens(|| judged(options, &event, &world, left));
+    if answered.swap(true, Ordering::SeqCst) {
+        // The other thread answers, and ends the process.
+        loop {
+            thread::park();
+        }
+    }
+    match done {
         Ok((judgement, in_force)) => {
             let answer = host::answer(&event, &judgement);
             if options.explain {
@@ -210,6 +225,29 @@ fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Dura
 }
 
 impl Options {
+    /// Answers in place of a judgement that does not end in time, whatever it is busy with, and ends the process: an agent
+    /// lets a call pass when it gives up. The thread that sets the flag first answers.
+    fn watch(&self, event: &HostEvent, limit: Duration) -> Arc<AtomicBool> {
+        let answered = Arc::new(AtomicBool::new(false));
+        let (first, host, moment, fail_open) =
+            (answered.clone(), event.host, event.moment.name.to_owned(), self.fail_open);
+        let until = Instant::now() + limit;
+        let watching = thread::Builder::new().spawn(move || {
+            while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                thread::park_timeout(left);
+            }
+            if !first.swap(true, Ordering::SeqCst) {
+                let answer = host::unread(Some(host), Some(&moment), "the call could not be judged in time");
+                let answer = if fail_open { passed(Some(host), answer) } else { answer };
+                give(&answer);
+                std::process::exit(answer.exit_code.into());
+            }
+        });
+        // Without a thread, the limits inside the judgement hold alone.
+        drop(watching);
+        answered
+    }
+
     /// Answers an event that could not be judged.
     fn unjudged(&self, host: Option<&'static Host>, why: &str, began: Instant) -> ExitCode {
         let answer = host::unread(host, self.event.as_deref(), why);

@@ -15,10 +15,11 @@ use super::{
     command::parts,
     judge::{Explanation, Held, short},
     path::Place,
-    programs::READERS,
+    programs::{READERS, target},
     reads::existing,
     rule::{Access, Effect, Part, Rule},
     subject::Subject,
+    unpacked::{Unpacked, unpacked},
 };
 
 /// Programs that show at most the names and sizes of what `find` and `xargs` give them.
@@ -108,10 +109,19 @@ impl Combed {
                 except: Vec::new(),
                 leave_out: "",
             };
+            if let Some(Unpacked { names, is_unsure }) = unpacked(program, &words) {
+                let there = names.iter().map(|name| place(name));
+                combed.places = there.filter(|place| place.any(|path| Path::new(path).exists())).collect();
+                (combed.changes, combed.reads, combed.is_unsure) = (true, false, is_unsure);
+                return Some(combed).filter(|combed| !combed.places.is_empty());
+            }
             let names = match program {
                 "grep" | "egrep" | "fgrep" | "ggrep" | "zgrep" | "rgrep" => combed.grep(program, &words)?,
                 "rg" | "ag" | "ack" => combed.ripgrep(&words)?,
                 "find" | "gfind" => combed.find(&words)?,
+                "fd" | "fdfind" => combed.fd(&words)?,
+                "git" if words.get(1) == Some(&"grep") => combed.git_grep(&words)?,
+                "git" if words.get(1) == Some(&"rm") => combed.copier("rm", &words[1..])?,
                 "xargs" | "gxargs" | "parallel" => combed.xargs(&words, commands)?,
                 _ => combed.copier(program, &words)?,
             };
@@ -154,7 +164,8 @@ impl Combed {
         if has_letter(words, &['l', 'c', 'q']) || shows_names(words) || has_long(words, &["--files", "--type-list"]) {
             return None;
         }
-        self.hidden = has_long(words, &["--hidden", "--unrestricted"]) || has_letter(words, &['u', '.']);
+        self.hidden =
+            words[0] == "ack" || has_long(words, &["--hidden", "--unrestricted"]) || has_letter(words, &['u', '.']);
         self.leave_out = " with `-g '!NAME'`";
         let (except, only): (Vec<&str>, Vec<&str>) =
             values(words, &["-g", "--glob", "--iglob"]).into_iter().partition(|glob| glob.starts_with('!'));
@@ -179,6 +190,23 @@ impl Combed {
         self.reads &= runs.is_some();
         self.named(words);
         Some(starts(words))
+    }
+
+    /// `fd` with an action.
+    fn fd<'w>(&mut self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        let at = words.iter().position(|word| matches!(*word, "-x" | "-X" | "--exec" | "--exec-batch"))?;
+        self.hidden = has_long(words, &["--hidden", "--unrestricted"]) || has_letter(&words[..at], &['H', 'u']);
+        self.runs(words.get(at + 1..)?)?;
+        Some(vec!["."])
+    }
+
+    /// `git grep` in files that git does not know.
+    fn git_grep<'w>(&mut self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        let is_wide = words.iter().any(|word| word.starts_with("--no-i") || word.starts_with("--unt"));
+        if !is_wide || has_letter(words, &['l', 'L', 'c', 'q']) || shows_names(words) {
+            return None;
+        }
+        Some(vec!["."])
     }
 
     fn leave_out_all<T: AsRef<str>>(&mut self, texts: impl IntoIterator<Item = T>, which: Which) {
@@ -266,7 +294,7 @@ impl Combed {
         match program {
             "cp" | "gcp" | "rsync" | "scp" if recurses() => {
                 // The last one is where the copy goes.
-                if !has_letter(words, &['t']) && !has_long(words, &["--target-directory"]) {
+                if target(program, words).is_none() {
                     names.pop();
                 }
                 if program == "rsync" {
@@ -512,10 +540,21 @@ mod tests {
             ("find . -exec ls {} +", false),
             ("tar cz .", true),
             ("tar -cf x.tar --exclude=.env .", false),
-            ("tar xf x.tar", false),
+            ("tar xf x.tar", true),
+            ("tar xOf x.tar", false),
             ("cp -r . /tmp/x", true),
             ("cp -r src /tmp/x", false),
             ("cp -rt /tmp/x .", true),
+            ("cp -rt src .", true),
+            ("cp -at src sub", false),
+            ("rsync -rt src sub", false),
+            ("fd -H . -x cat", true),
+            ("fd . -x cat", false),
+            ("git grep --no-index KEY", true),
+            ("git grep KEY", false),
+            ("git rm -rq .", true),
+            ("git rm -r src", false),
+            ("ack KEY .", true),
             ("zip -r x.zip .", true),
             ("make -C .", false),
             ("rm -r sub", false),

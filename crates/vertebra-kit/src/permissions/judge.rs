@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{
     Mode,
+    by_git::judged_by_git,
     combed::combed_by,
     command::{only_wraps, parts},
     fetches::fetched_by,
@@ -133,7 +134,8 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise<'_>
         let reason = format!("denied by {first}{}", subject.broken_by(&first.rule));
         return Explanation::by_rules(Effect::Deny, reason, denied);
     }
-    let combed = if otherwise.is_unheld { combed_by(subject, rules) } else { None };
+    let combed =
+        if otherwise.is_unheld { judged_by_git(subject, rules).or_else(|| combed_by(subject, rules)) } else { None };
     if let Some(told) = combed.as_ref().filter(|told| told.effect == Some(Effect::Deny)) {
         return told.clone();
     }

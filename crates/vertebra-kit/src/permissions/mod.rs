@@ -18,6 +18,7 @@
 //! Rules match on normalised text. They are the first line of defence; the sandbox is the boundary.
 
 mod analysed;
+mod by_git;
 mod combed;
 mod command;
 mod fetches;
@@ -42,6 +43,7 @@ mod rules;
 mod subject;
 mod suggest;
 mod terminal;
+mod unpacked;
 
 use std::{path::Path, sync::Arc};
 

@@ -22,7 +22,7 @@ use super::{
     names::{MAX_COPIED, found, is_pattern, names_below},
     patch,
     path::{Base, PathPattern, Place, attached, is_name, leaves_out, path_in, real, relative},
-    programs::{COPIERS, GIT_WRITERS, MOVERS, READERS, WRITERS},
+    programs::{COPIERS, GIT_WRITERS, MOVERS, READERS, WRITERS, copies_from, leaves_files, names_left_out, target},
     rule::{NamePattern, Rule, is_edit},
 };
 use crate::bash::policy::{Ground, does_more, only_reads};
@@ -83,7 +83,7 @@ pub(super) struct Subject {
     refuses_paths: bool,
     folder: String,
     /// The folders in which its commands may run: that of the shell, and those that the line changes to.
-    here: Vec<String>,
+    pub(super) here: Vec<String>,
     /// Where the line runs, if there is only one.
     pub(super) ground: Option<Ground>,
     /// The simple commands that do more than read.
@@ -323,11 +323,12 @@ impl Subject {
         for command in &commands {
             let (words, redirections) = parts(command);
             let program = words.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
-            let may_change = !READERS.contains(&program);
+            let leaves_files = leaves_files(program, &words);
             let writes =
                 WRITERS.contains(&program) || (program == "git" && words.iter().any(|word| GIT_WRITERS.contains(word)));
             self.read_copies(program, &words);
-            for word in words {
+            for word in words.iter().copied() {
+                let may_change = !leaves_files && !copies_from(program, &words, word);
                 for path in attached(program, word) {
                     let place = self.place_in_shell(path);
                     if place.any(|path| fs::symlink_metadata(path).is_ok()) {
@@ -338,7 +339,9 @@ impl Subject {
                     self.touched.push(Touched { changes: may_change, place: self.place_in_shell(path) });
                 } else if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
-                } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
+                } else if let Some(path) =
+                    path_in(word).filter(|_| !(program == "git" && leaves_out(word)) && !names_left_out(program, word))
+                {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
                     let is_path = writes
@@ -375,10 +378,7 @@ impl Subject {
         }
         let named = |word: &&&str| !word.starts_with('-');
         let mut paths: Vec<&str> = words.iter().skip(1).filter(named).copied().collect();
-        let given = words.iter().enumerate().find_map(|(at, word)| {
-            let value = word.strip_prefix("--target-directory=").or_else(|| word.strip_prefix("-t"));
-            value.map(|value| if value.is_empty() { words.get(at + 1).copied().unwrap_or_default() } else { value })
-        });
+        let given = target(program, words);
         // `ln -s a` makes `./a`.
         let last = if paths.len() > 1 { paths.pop() } else { Some(".").filter(|_| program == "ln") };
         let Some(target) = given.or(last) else { return };

@@ -7,7 +7,7 @@ mod names;
 
 use std::path::{Component, Path, PathBuf};
 
-pub use git::GitPaths;
+pub use git::{GitPaths, git_dir};
 pub use names::PROTECTED;
 
 use names::{Fit, fit};

@@ -413,7 +413,7 @@ impl Judge<'_> {
     /// Judges a command that reads a file to show it.
     pub(super) fn look(&mut self, text: &str) -> String {
         let content = self.read(text);
-        if self.is_private(text) && content.contains(SECRET) && !self.beside {
+        if self.is_private(text) && content.contains(SECRET) {
             self.ask(Class::SecretRead, format!("reads {}, a secret file outside the working folder", shown(text)));
         }
         content

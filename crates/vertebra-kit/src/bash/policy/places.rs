@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{
     Class,
+    expansion::glob,
     fields::Field,
     judge::Judge,
     scope::Made,
@@ -333,7 +334,7 @@ impl Judge<'_> {
         let listed = of_someone.is_some_and(|rest| SECRETS.iter().any(|name| is_below(rest, name)));
         let named = SECRET_NAMES.iter().any(|name| path.ends_with(name));
         let environment = path.ends_with("/.env") || path.ends_with("/environ");
-        listed || named || environment || SECRET_FILES.contains(&path)
+        listed || named || environment || SECRET_FILES.iter().any(|file| glob(path, file))
     }
 
     /// Returns whether a person must approve reading the file, even if nothing is sent anywhere.

@@ -13,6 +13,7 @@ use super::{
     folders::{Listed, listed},
     history::git,
 };
+use crate::protected::git::{common_dir, git_dir, is_git_dir};
 
 /// How much of a pointer file is read.
 const MAX_POINTER_BYTES: u64 = 64 * 1024;
@@ -44,18 +45,14 @@ impl Repository {
     }
 
     fn at(folder: &Path) -> Option<Self> {
-        let dot_git = folder.join(".git");
-        let git = if dot_git.is_dir() {
-            dot_git
-        } else if let Some(pointer) = beginning(&dot_git) {
-            folder.join(pointer.strip_prefix("gitdir:")?.trim())
-        } else if ["objects", "refs"].iter().all(|name| folder.join(name).is_dir()) && folder.join("HEAD").exists() {
-            folder.to_owned()
-        } else {
-            return None;
+        let entry = folder.join(".git");
+        let git = match git_dir(&entry).filter(|git| !entry.is_dir() || is_git_dir(git)) {
+            Some(git) => git,
+            None if is_git_dir(folder) => folder.to_owned(),
+            None => return None,
         };
         let git = git.canonicalize().unwrap_or(git);
-        let common = beginning(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common.trim()));
+        let common = common_dir(&git).unwrap_or_else(|| git.clone());
         let common = common.canonicalize().unwrap_or(common);
         let root = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let is_git_folder = root == git && root.ends_with(".git");
@@ -175,9 +172,10 @@ fn has_links(objects: &Path) -> bool {
     links(objects) || listed(objects, usize::MAX).is_none_or(|inside| below(&inside))
 }
 
+/// Reads a pointer. Opening anything but a regular file might never end.
 fn beginning(path: &Path) -> Option<String> {
-    let is_file = fs::metadata(path).ok()?.is_file();
+    let path = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| path)?;
     let mut text = String::new();
-    fs::File::open(path).ok().filter(|_| is_file)?.take(MAX_POINTER_BYTES).read_to_string(&mut text).ok()?;
+    fs::File::open(path).ok()?.take(MAX_POINTER_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }

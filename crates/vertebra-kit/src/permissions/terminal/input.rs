@@ -11,7 +11,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     termios::{
         InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, isatty, tcflush, tcgetattr,
-        tcsetattr,
+        tcgetwinsize, tcsetattr,
     },
 };
 
@@ -68,6 +68,12 @@ impl Input {
         during.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
         tcsetattr(&*self.from, OptionalActions::Now, &during).ok()?;
         Some(Attention { terminal: self.from.clone(), before })
+    }
+
+    /// Returns how many columns and rows the terminal has, if it is one and says so.
+    pub(super) fn size(&self) -> Option<(usize, usize)> {
+        let size = tcgetwinsize(&*self.from).ok()?;
+        Some((size.ws_col.into(), size.ws_row.into())).filter(|size| *size != (0, 0))
     }
 
     /// Returns another handle to the terminal, for another program.

@@ -26,8 +26,15 @@ use crate::bash::Lift;
 /// How many invalid answers one question accepts.
 const MAX_TRIES: usize = 100;
 
-/// How many lines of a question are shown at once.
+/// How many lines of a question are shown at once, and at least on the smallest terminal.
 const PAGE: usize = 40;
+const MIN_PAGE: usize = 5;
+
+/// The lines below a question: what it offers.
+const KEYS: usize = 8;
+
+/// The columns of the narrowest terminal for which lines are wrapped.
+const MIN_COLUMNS: usize = 20;
 
 /// An approver that asks a person on a terminal, one question at a time.
 ///
@@ -99,7 +106,14 @@ impl Approver for TerminalApprover {
         let mut desk = self.desk.lock().await;
         let question = Question::about(approval, self.rules.as_ref()).await;
         let question = question.lifting(self.lift.as_ref()).await.colour(self.colour);
-        Asking { question, editor: self.editor.as_ref() }.ask(&mut desk).await
+        // A line that fills the screen counts as many lines.
+        let (question, page) = match desk.input.size() {
+            Some((columns, rows)) => {
+                (question.columns(columns.max(MIN_COLUMNS)), rows.saturating_sub(KEYS).clamp(MIN_PAGE, PAGE))
+            }
+            None => (question, PAGE),
+        };
+        Asking { question, page, editor: self.editor.as_ref() }.ask(&mut desk).await
     }
 
     async fn recall(&self, approval: &Approval, decision: &Decision) {
@@ -112,13 +126,15 @@ impl Approver for TerminalApprover {
 /// One question.
 struct Asking<'q> {
     question: Question,
+    /// How many lines are shown at first.
+    page: usize,
     editor: Option<&'q Editor>,
 }
 
 impl Asking<'_> {
     async fn ask(&self, desk: &mut Desk) -> Decision {
         let mut open = Open { attention: desk.input.attend(), desk, answered: false };
-        let mut pages = VecDeque::from(self.question.pages(PAGE));
+        let mut pages = VecDeque::from(self.question.pages(self.page));
         open.say(&pages.pop_front().unwrap_or_default());
         let mut tries = 0;
         while tries < MAX_TRIES {

@@ -2,12 +2,18 @@
 //! a program.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io::Read as _,
     path::{Path, PathBuf},
 };
 
-use super::{MAX_BYTES, config_change, has_head, parse::parse};
+use super::{
+    MAX_BYTES, config_change,
+    finding::{common_dir, git_dir, is_git_dir},
+    has_head,
+    parse::parse,
+};
 use crate::protected::names::folded;
 
 /// How many git directories are looked at: those of submodules and of repositories in the work tree.
@@ -44,7 +50,10 @@ impl GitPaths {
             let entry = folder.join(".git");
             if entry.symlink_metadata().is_ok() {
                 found.repository(&entry, Some(folder), &mut seen);
-                break;
+                // Git passes over a folder that lacks what a git directory has.
+                if git_dir(&entry).is_none_or(|git| is_git_dir(&git)) {
+                    break;
+                }
             }
             // A folder with the right files is a repository, whatever its name.
             if has_head(folder) {
@@ -62,7 +71,10 @@ impl GitPaths {
     }
 
     fn repository(&mut self, entry: &Path, work_tree: Option<&Path>, seen: &mut Vec<PathBuf>) {
-        let Some(git) = self.git_dir(entry) else {
+        if !entry.is_dir() {
+            self.paths.push(entry.to_owned());
+        }
+        let Some(git) = git_dir(entry) else {
             self.starts.push(entry.to_owned());
             return;
         };
@@ -77,9 +89,12 @@ impl GitPaths {
         seen.push(real);
         let mut folders = vec![git.clone()];
         let commondir = git.join("commondir");
-        if let Some(text) = text_of(&commondir) {
-            self.paths.push(commondir);
-            folders.push(git.join(text.trim_end_matches(['\n', '\r'])));
+        if commondir.symlink_metadata().is_ok() {
+            self.paths.push(commondir.clone());
+            match common_dir(&git) {
+                Some(common) => folders.push(common),
+                None => self.starts.push(commondir),
+            }
         }
         for folder in &folders {
             self.files(folder);
@@ -90,21 +105,10 @@ impl GitPaths {
         let common = folders.last().unwrap_or(&git).clone();
         self.modules(&common.join("modules"), seen);
         if let Some(work_tree) = work_tree
-            && may_have_submodules(&git.join("index"))
+            && may_have_submodules(&git)
         {
             self.nested(work_tree, seen);
         }
-    }
-
-    /// Returns the git directory that a `.git` stands for.
-    fn git_dir(&mut self, entry: &Path) -> Option<PathBuf> {
-        if entry.is_dir() {
-            return Some(entry.to_owned());
-        }
-        self.paths.push(entry.to_owned());
-        let text = text_of(entry)?;
-        let target = text.strip_prefix("gitdir:")?.trim();
-        Some(entry.parent()?.join(target))
     }
 
     /// Adds the files of one git directory.
@@ -177,24 +181,24 @@ impl GitPaths {
     }
 }
 
-/// Returns whether a configuration names no program, and nothing from which git would fetch while it reads.
+/// Returns whether a configuration names no program, and makes git neither fetch while it reads nor start itself in submodules
+/// that the last commit had.
 fn is_harmless(file: &Path) -> bool {
     let Some(bytes) = bytes_of(file, MAX_BYTES as u64) else { return false };
-    let fetches = |entry: &super::parse::Entry| matches!(&*entry.key, "promisor" | "partialclone");
-    config_change(file, b"", &bytes).is_ok() && parse(&bytes).is_ok_and(|entries| !entries.iter().any(fetches))
+    let starts_git =
+        |entry: &super::parse::Entry| matches!(&*entry.key, "promisor" | "partialclone" | "submodulesummary");
+    config_change(file, b"", &bytes).is_ok() && parse(&bytes).is_ok_and(|entries| !entries.iter().any(starts_git))
 }
 
-/// Returns whether an index may list submodules. Their mode is a number that other fields have now and then too.
-fn may_have_submodules(index: &Path) -> bool {
+/// Returns whether the index of a git directory may list submodules. A part of it may lie in another file. The mode of a
+/// submodule is a number that other fields have now and then too.
+fn may_have_submodules(git: &Path) -> bool {
     const MODE: &[u8] = &[0, 0, 0xe0, 0];
-    match bytes_of(index, MAX_INDEX_BYTES) {
-        Some(bytes) => memchr::memmem::find(&bytes, MODE).is_some(),
-        None => index.symlink_metadata().is_ok(),
-    }
-}
-
-fn text_of(file: &Path) -> Option<String> {
-    String::from_utf8(bytes_of(file, 4096)?).ok()
+    let is_part = |name: &OsStr| name == "index" || name.as_encoded_bytes().starts_with(b"sharedindex.");
+    let mut files = fs::read_dir(git).into_iter().flatten().flatten().filter(|entry| is_part(&entry.file_name()));
+    files.any(|entry| {
+        bytes_of(&entry.path(), MAX_INDEX_BYTES).is_none_or(|bytes| memchr::memmem::find(&bytes, MODE).is_some())
+    })
 }
 
 /// Returns a regular file, if it is not larger than this.

@@ -6,6 +6,7 @@
 
 mod config;
 mod deciding;
+mod finding;
 mod index;
 mod parse;
 mod targets;
@@ -21,6 +22,8 @@ use std::{
 
 pub(crate) use config::config_change;
 pub use deciding::GitPaths;
+pub use finding::git_dir;
+pub(crate) use finding::{common_dir, is_git_dir};
 pub(crate) use index::{MAX_INDEX_BYTES, index};
 pub(crate) use targets::targets;
 

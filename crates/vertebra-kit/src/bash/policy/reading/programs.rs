@@ -1,5 +1,7 @@
 //! What each program may do and still only read.
 
+use std::path::Path;
+
 use super::{
     scripts,
     table::{Meaning, Operands, reader},
@@ -424,14 +426,16 @@ impl Walk<'_> {
 
     fn git(&mut self, words: &[Word]) -> Option<Flow> {
         let mut at = 0;
-        let mut folder = None;
+        let mut folder: Option<String> = None;
         let sub = loop {
             match words.get(at)?.text()? {
                 "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" => at += 1,
                 "-C" => {
                     let path = words.get(at + 1)?.text()?;
-                    self.stays(path).then_some(())?;
-                    folder = Some(path.to_owned());
+                    // Each counts from the one before.
+                    let path = Path::new(&folder.unwrap_or_default()).join(path).to_string_lossy().into_owned();
+                    self.stays(&path).then_some(())?;
+                    folder = Some(path);
                     at += 2;
                 }
                 sub => break sub.to_owned(),

@@ -55,6 +55,7 @@ fn judged(words: &[&str]) -> Option<(Decision, &'static str)> {
             (!shows || decides).then_some((Decision::Ask, CHANGES))
         }
         "install" | "uninstall" if !(has("--help") || has("-h")) => Some((Decision::Ask, CHANGES)),
+        "init" if has("--force") => Some((Decision::Ask, "only a person may overwrite settings")),
         _ if trusts_once => Some((Decision::Ask, CHANGES)),
         _ => None,
     }
