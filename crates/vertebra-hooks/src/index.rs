@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use globset::{GlobSet, GlobSetBuilder};
-use regex::{RegexSet, RegexSetBuilder};
+use regex_automata::{Input, MatchKind, PatternSet, meta, nfa::thompson::WhichCaptures};
 use smallvec::SmallVec;
 
 use crate::{
@@ -48,7 +48,7 @@ struct GlobKeys {
 
 #[derive(Default)]
 struct RegexKeys {
-    set: Option<RegexSet>,
+    set: Option<meta::Regex>,
     places: Vec<u32>,
 }
 
@@ -93,8 +93,7 @@ impl Index {
                 always.push(place);
                 continue;
             };
-            decided[place as usize] = matches!(matcher, Some(Matcher::Attribute { .. }))
-                && keys.iter().all(|key| matches!(key.is, KeyText::Text(_)));
+            decided[place as usize] = matches!(matcher, Some(Matcher::Attribute { .. }));
             for key in keys {
                 let gathered = &mut gathered[key.attribute as usize];
                 match key.is {
@@ -211,21 +210,23 @@ impl RegexKeys {
             return Ok(Self::default());
         }
         let (patterns, places): (Vec<String>, Vec<u32>) = keys.into_iter().unzip();
-        let set = RegexSetBuilder::new(&patterns)
-            .size_limit(AUTOMATON_BYTES)
-            .dfa_size_limit(AUTOMATON_BYTES)
-            .build()
-            .map_err(|error| BadMatcher::Pattern {
-            field,
-            pattern: patterns.join(" | "),
-            message: error.to_string(),
+        let config = meta::Config::new()
+            .match_kind(MatchKind::All)
+            .which_captures(WhichCaptures::None)
+            .nfa_size_limit(Some(AUTOMATON_BYTES))
+            .hybrid_cache_capacity(AUTOMATON_BYTES);
+        let set = meta::Builder::new().configure(config).build_many(&patterns).map_err(|error| {
+            BadMatcher::Pattern { field, pattern: patterns.join(" | "), message: error.to_string() }
         })?;
         Ok(Self { set: Some(set), places })
     }
 
     fn add(&self, text: &str, places: &mut Places) {
         if let Some(set) = &self.set {
-            places.extend(set.matches(text).into_iter().map(|key| self.places[key]));
+            let mut hits = PatternSet::new(set.pattern_len());
+            set.which_overlapping_matches(&Input::new(text), &mut hits);
+            // Ends at the last hit, because to walk over a thousand patterns costs more than the search.
+            places.extend(hits.iter().take(hits.len()).map(|key| self.places[key]));
         }
     }
 }

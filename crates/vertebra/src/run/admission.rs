@@ -34,18 +34,19 @@ enum Judged {
 pub(crate) async fn admit<'a>(
     run: &Run,
     desk: MutexGuard<'a, LoopState>,
-    asked: &mut ToolAsked,
+    (original, asked): (&ToolAsked, &mut ToolAsked),
     retries: Retries,
     earlier: &Arc<[ToolCall]>,
 ) -> (Result<Next, Interrupted>, MutexGuard<'a, LoopState>) {
     let shared = MutexGuard::mutex(&desk);
     let (mut desk, mut approved) = (desk, None);
     for _ in 0..MAX_EDITS {
-        let (approval, then) = match judge(run, &mut desk, asked, retries, earlier, approved.as_deref()).await {
-            Ok(Judged::Next(next)) => return (Ok(next), desk),
-            Ok(Judged::Ask(approval, then)) => (approval, then),
-            Err(interrupted) => return (Err(interrupted), desk),
-        };
+        let (approval, then) =
+            match judge(run, &mut desk, (original, asked), retries, earlier, approved.as_deref()).await {
+                Ok(Judged::Next(next)) => return (Ok(next), desk),
+                Ok(Judged::Ask(approval, then)) => (approval, then),
+                Err(interrupted) => return (Err(interrupted), desk),
+            };
         drop(desk);
         let answer = ask_person(run, *approval).await;
         desk = shared.lock().await;
@@ -69,15 +70,14 @@ pub(crate) async fn admit<'a>(
 async fn judge(
     run: &Run,
     desk: &mut LoopState,
-    asked: &mut ToolAsked,
+    (original, asked): (&ToolAsked, &mut ToolAsked),
     retries: Retries,
     earlier: &Arc<[ToolCall]>,
     approved: Option<&str>,
 ) -> Result<Judged, Interrupted> {
-    let before = asked.clone();
     let outcome = run.dispatch(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
     desk.take_stops(&outcome);
-    if let Some(reason) = beyond_judgement(&before, asked) {
+    if let Some(reason) = beyond_judgement(original, asked) {
         return Ok(blocked("runtime".into(), format!("blocked: {reason}")));
     }
     let reason = match outcome.verdict() {

@@ -165,10 +165,10 @@ impl Control {
 
     /// Whether a part of the run waits: nothing ends, and nothing more begins.
     pub(crate) fn is_suspended(&self) -> bool {
-        if self.is_cancelled() {
-            return self.reins.abandoned.load(Ordering::Acquire) && self.may_wait;
-        }
-        self.suspended.get().is_some() && self.may_wait
+        let abandoned = || self.reins.abandoned.load(Ordering::Acquire);
+        let waits = self.suspended.get().is_some();
+        // Cancellation is checked last, because that takes a lock, and most runs are neither cancelled nor suspended.
+        self.may_wait && (waits || abandoned()) && if self.is_cancelled() { abandoned() } else { waits }
     }
 
     /// Whether the run waits for answers of people, so that the other calls of the same answer may be asked about too.
@@ -228,8 +228,8 @@ impl Control {
     /// Begins something, and drops it if the run is cancelled meanwhile.
     pub(crate) async fn until_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
         let mut work = pin!(work);
-        let mut cancelled = pin!(self.reins.cancel.cancelled());
         // The work goes first: most of it is ready at once, and then nobody has to listen for a cancellation.
+        let mut cancelled = pin!(async { self.reins.cancel.cancelled().await });
         poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(Ok(done)),
             Poll::Pending => cancelled.as_mut().poll(cx).map(|()| Err(Interrupted::Cancelled)),

@@ -20,7 +20,7 @@ use crate::{
     clock::millis,
     model::delta::Shown,
     points::events::{InferenceAsked, Inferred},
-    run::handle::{Interrupted, Leave, LoopState},
+    run::handle::{Interrupted, Leave, LoopState, locked},
     timeline::feed::News,
     timeline::{Answer, What},
 };
@@ -56,7 +56,7 @@ pub(crate) async fn infer(run: &Run, desk: &mut LoopState, purpose: Purpose, req
     let before = desk.state.clone();
     let (desk, attempts) = (Mutex::new(desk), AtomicU32::new(0));
     let core = |event: InferenceAsked| async {
-        let mut desk = desk.lock().await;
+        let mut desk = locked(&desk).await;
         hooked(run, &mut desk, &attempts, event).await.unwrap_or_else(InferenceReport::from)
     };
     match run.hooks().wrap(Inference, event, &before, run, core).await {

@@ -1,6 +1,7 @@
 //! How a run meets its journal: it writes what happens, and takes from its tape what has happened.
 
 use std::{
+    future::Future,
     ops::ControlFlow,
     sync::{
         Arc,
@@ -12,12 +13,12 @@ use jiff::Timestamp;
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError, ToolResult,
+    AgentState, JournalError, Meter, Run, RunError, ToolResult,
     points::attributes::Located,
     run::handle::Interrupted,
     run::output::Held,
     timeline::feed::Front,
-    timeline::{Entry, Inside, Left, Place, Replayed, StateChange, Tape, What, Where},
+    timeline::{Boxed, Entry, Inside, Left, Place, Replayed, StateChange, Tape, What, Where},
 };
 
 /// What a run tells its journal and its front end, and what it is resumed or replayed from.
@@ -146,24 +147,33 @@ impl Run {
     }
 
     /// Writes a line to the journal, unless it is on the tape already.
-    pub(crate) async fn write(&self, what: What) -> Result<(), RunError> {
-        let entry = self.entry(what);
+    ///
+    /// It is handed over at once, so that no future has room for a line. What is left to wait for is in a box.
+    pub(crate) fn write(&self, what: What) -> impl Future<Output = Result<(), RunError>> + Send + use<'_> {
+        let written = self.hand_over(self.entry(what));
+        async move {
+            match written {
+                ControlFlow::Break(result) => Ok(result?),
+                ControlFlow::Continue(safe) => Ok(safe.await?),
+            }
+        }
+    }
+
+    fn hand_over(&self, entry: Entry) -> ControlFlow<Result<(), JournalError>, Boxed<'_, ()>> {
         if let Some(tape) = self.tape() {
             if let Some(replayed) = tape.replayed() {
                 self.compared(replayed, tape.take_like(&entry).as_ref(), &entry);
-                return Ok(());
+                return ControlFlow::Break(Ok(()));
             }
             if tape.has_written(&entry) {
-                return Ok(());
+                return ControlFlow::Break(Ok(()));
             }
             if let What::Checkpoint(_) = entry.what {
                 tape.leave(&entry.run_id);
             }
         }
-        match self.core().journal.append_now(entry) {
-            ControlFlow::Break(taken) => Ok(taken?),
-            ControlFlow::Continue(entry) => Ok(self.core().journal.append(entry).await?),
-        }
+        let journal = &self.core().journal;
+        journal.append_now(entry).map_continue(|entry| journal.append(entry))
     }
 
     /// Compares what happens in a replay with what was recorded. A run that is on another course ends.

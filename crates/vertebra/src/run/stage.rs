@@ -28,11 +28,11 @@ pub(crate) enum Stage {
     /// The model has asked for it, and no hook has seen it.
     Requested,
     /// Hooks, guards and people decide about it.
-    Deciding { asked: ToolAsked },
+    Deciding { asked: Arc<ToolAsked> },
     /// The journal knows that its tool has begun, and not that it has ended.
-    Running { asked: ToolAsked, work: Work },
+    Running { asked: Arc<ToolAsked>, work: Work },
     /// It has a result: of its tool, of a hook, or that it was not run.
-    Ended { asked: ToolAsked },
+    Ended { asked: Arc<ToolAsked> },
     /// The hooks after it have begun.
     Closed,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Stage {
 #[derive(Debug, Clone)]
 pub(crate) struct Work {
     /// The name of the attempt in the journal.
-    pub(crate) key: String,
+    pub(crate) key: Arc<str>,
     /// The agents that work for it.
     pub(crate) children: TaskTracker,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Ended {
 
 /// A call that was cut short between its hooks.
 pub(crate) struct Open {
-    pub(crate) asked: ToolAsked,
+    pub(crate) asked: Arc<ToolAsked>,
     pub(crate) work: Option<Work>,
 }
 
@@ -93,7 +93,7 @@ impl Work {
 
 impl Stage {
     /// Its hooks begin, or have changed its arguments.
-    fn decide(&mut self, asked: ToolAsked) -> Result<(), RunError> {
+    fn decide(&mut self, asked: Arc<ToolAsked>) -> Result<(), RunError> {
         self.advance("be decided about", |from| match from {
             Self::Running { .. } => (from, false),
             _ => (Self::Deciding { asked }, true),
@@ -191,7 +191,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Its hooks begin, or have changed its arguments.
-    pub(crate) fn decide(&self, asked: ToolAsked) -> Result<(), RunError> {
+    pub(crate) fn decide(&self, asked: Arc<ToolAsked>) -> Result<(), RunError> {
         self.advance(|stage| stage.decide(asked))
     }
 
@@ -378,8 +378,8 @@ mod tests {
 
     type Step = fn(&mut Stage) -> Result<(), RunError>;
 
-    const DECIDE: Step = |stage| stage.decide(call("bash", serde_json::json!({ "command": "ls" })));
-    const START: Step = |stage| stage.start(Work { key: "r1-1".to_owned(), children: TaskTracker::new() });
+    const DECIDE: Step = |stage| stage.decide(Arc::new(call("bash", serde_json::json!({ "command": "ls" }))));
+    const START: Step = |stage| stage.start(Work { key: "r1-1".into(), children: TaskTracker::new() });
     const END: Step = Stage::end;
     const CLOSE: Step = Stage::close;
 

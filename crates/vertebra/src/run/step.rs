@@ -13,7 +13,7 @@ use crate::{
     points::events::{StepEnded, StepStarted},
     run::{
         decision::Pending,
-        handle::Interrupted,
+        handle::{Interrupted, locked},
         inference::infer,
         r#loop::Loop,
         tool_use::{close_open, use_tools},
@@ -39,7 +39,7 @@ impl Loop {
         let passed = AtomicBool::new(false);
         let core = |event: StepStarted| async {
             passed.store(true, Ordering::Relaxed);
-            let mut this = this.lock().await;
+            let mut this = locked(&this).await;
             // What an earlier attempt of an around left does not decide about this one.
             this.desk.pending = Pending::default();
             this.step_once(event).await

@@ -21,7 +21,7 @@ use crate::{
     clock::millis,
     points::events::{ToolAsked, ToolFailed, ToolUsed},
     run::admission::admit,
-    run::handle::{Interrupted, Leave, LoopState},
+    run::handle::{Interrupted, Leave, LoopState, locked},
     run::stage::{Company, Ended, Next, Open, Order, Turn, Work},
     session::again::begin,
     timeline::What,
@@ -66,7 +66,7 @@ pub(crate) async fn use_tools(
             join_all(calls.iter().enumerate().map(|(index, call)| Box::pin(use_tool(run, &floor, index, call)))).await
         }
     };
-    desk.clone_from(&*floor.desk.lock().await);
+    desk.clone_from(&*locked(&floor.desk).await);
     let interrupted = floor.interrupted.into_inner().map_or(Ok(()), Err);
     (calls.into_iter().zip(results).collect(), interrupted)
 }
@@ -89,7 +89,7 @@ fn only_reads(tool: &dyn ErasedTool, args: &Args) -> bool {
 /// One call, inside the arounds of [`ToolUse`].
 async fn use_tool(run: &Run, floor: &Floor<'_>, index: usize, call: &ToolCall) -> ToolResult {
     floor.order.before_tool(index).await;
-    let before = floor.desk.lock().await.state.clone();
+    let before = locked(&floor.desk).await.state.clone();
     let tool = run.core().tools.canonical(&call.tool);
     let event = ToolAsked {
         at: run.at(BeforeToolUse::NAME),
@@ -123,7 +123,7 @@ async fn use_tool(run: &Run, floor: &Floor<'_>, index: usize, call: &ToolCall) -
         && !run.control().is_suspended()
     {
         turn.cut_short().await;
-        result = close(run, &mut *floor.desk.lock().await, open, ToolResult::left(), result).await;
+        result = close(run, &mut *locked(&floor.desk).await, open, ToolResult::left(), result).await;
     }
     turn.done().await;
     result.capped(run.core().max_result_bytes)
@@ -131,7 +131,7 @@ async fn use_tool(run: &Run, floor: &Floor<'_>, index: usize, call: &ToolCall) -
 
 /// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
 async fn never_passed(run: &Run, floor: &Floor<'_>, call: &ToolCall, result: &ToolResult) {
-    floor.desk.lock().await.state.used_tool(&call.tool);
+    locked(&floor.desk).await.state.used_tool(&call.tool);
     run.run_budget().count_call();
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
     let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
@@ -162,7 +162,7 @@ async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, r
     if let Some(Work { key, .. }) = work {
         let call_id = asked.id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
-        let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
+        let _ = run.write(What::ToolEnded { call_id, key: key.to_string(), result: ended }).await;
     }
     let mut used = ToolUsed { asked: asked.later(run.at(AfterToolUse::NAME)), result, blocked_by: None };
     // Whatever goes wrong here has gone wrong before, and ends the run already.
@@ -176,7 +176,7 @@ async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, r
 
 /// One call between its hooks, as often as they say.
 async fn hooked(run: &Run, floor: &Floor<'_>, turn: Turn<'_>, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
-    match try_hooked(run, floor, turn, attempts, original).await {
+    match try_hooked(run, floor, turn, attempts, Arc::new(original)).await {
         Ok(result) => result,
         Err(interrupt) => {
             let result = ToolResult::ended(ToolStatus::Cancelled, interrupt.to_string());
@@ -191,31 +191,31 @@ async fn try_hooked(
     floor: &Floor<'_>,
     turn: Turn<'_>,
     attempts: &AtomicU32,
-    original: ToolAsked,
+    mut original: Arc<ToolAsked>,
 ) -> Result<ToolResult, Interrupted> {
     loop {
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut asked = original.clone();
         if attempt > 1 {
-            asked.at = run.at(BeforeToolUse::NAME);
+            Arc::make_mut(&mut original).at = run.at(BeforeToolUse::NAME);
         }
+        let mut asked = ToolAsked::clone(&original);
         turn.comes().await;
         let (admission, known) = {
             // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
-            let desk = floor.desk.lock().await;
+            let desk = locked(&floor.desk).await;
             if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.control().still_asks() {
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
             if !run.control().still_asks() {
                 run.control().may_begin()?;
             }
-            turn.decide(asked.clone())?;
+            turn.decide(original.clone())?;
             let stops = desk.pending.stops().len();
             let earlier = match floor.calls.get(turn.earlier()) {
                 None | Some([]) => Arc::default(),
                 Some(calls) => calls.into(),
             };
-            let (admission, mut desk) = admit(run, desk, &mut asked, run.retries(attempt), &earlier).await;
+            let (admission, mut desk) = admit(run, desk, (&original, &mut asked), run.retries(attempt), &earlier).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
                 run.run_budget().count_call();
@@ -223,6 +223,7 @@ async fn try_hooked(
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             (admission, desk.state.clone())
         };
+        let asked = Arc::new(asked);
         turn.decide(asked.clone())?;
         if let Ok(Next::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
@@ -250,7 +251,7 @@ async fn try_hooked(
         };
         turn.end()?;
         turn.may_close().await;
-        let mut desk = floor.desk.lock().await;
+        let mut desk = locked(&floor.desk).await;
         let stops = desk.pending.stops().len();
         let (next, result) = conclude(run, &mut desk, turn, attempt, &asked, ended).await?;
         floor.close_if(desk.pending.stops().len() > stops);
@@ -341,17 +342,18 @@ async fn use_once(
     let children = TaskTracker::new();
     let inside = run.inside(call_id, again, children.clone());
     let invoked =
-        |key: String| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
+        |key: Arc<str>| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
     let (key, then) = match begin(run, &**found, spec, asked, &floor.desk, invoked).await? {
         ControlFlow::Break(result) => return Ok(result),
         ControlFlow::Continue(begun) => begun,
     };
-    turn.start(Work { key: key.clone(), children })?;
+    let name: Arc<str> = key.as_str().into();
+    turn.start(Work { key: name.clone(), children })?;
     run.tell(|| News::ToolBegan { call: asked.call.clone() });
     // Agents that work for it may ask a person, and that time is nobody's work.
     let clock = || if spec.delegates { run.budget().active(&**run.clock()) } else { run.clock().elapsed() };
     let began = clock();
-    let invocation = invoked(key.clone()).approved_for(approved);
+    let invocation = invoked(name).approved_for(approved);
     let remains = invocation.remains();
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();

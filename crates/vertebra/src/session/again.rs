@@ -26,7 +26,7 @@ pub(crate) async fn begin(
     spec: &ToolSpec,
     asked: &ToolAsked,
     desk: &Mutex<LoopState>,
-    invocation: impl FnOnce(String) -> Invocation,
+    invocation: impl FnOnce(Arc<str>) -> Invocation,
 ) -> Result<ControlFlow<ToolResult, (String, Option<ToolResult>)>, Interrupted> {
     let new = async || {
         // Models may use one name for several calls, so it cannot be the key.
@@ -72,7 +72,7 @@ pub(crate) async fn begin(
     if whole && (spec.idempotent || spec.delegates) {
         return again(None);
     }
-    match reconcile(tool, args.clone(), invocation(key.clone())).await {
+    match reconcile(tool, args.clone(), invocation(key.as_str().into())).await {
         Reconciled::NotDone if whole => again(None),
         Reconciled::Done(output) => over(ended(run, call_id, key.clone(), output.into()).await?).await,
         Reconciled::NotDone | Reconciled::Unknown => {

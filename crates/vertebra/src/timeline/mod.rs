@@ -361,7 +361,7 @@ pub trait Journal: Send + Sync + 'static {
     }
 }
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
 /// [`Journal`] with its futures boxed.
 pub(crate) trait ErasedJournal: Send + Sync {

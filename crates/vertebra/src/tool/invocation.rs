@@ -48,9 +48,9 @@ impl Invocation {
         desk: Arc<Mutex<LoopState>>,
         known: AgentState,
         call_id: Arc<str>,
-        key: String,
+        key: Arc<str>,
     ) -> Self {
-        Self { run, desk, known, call_id, key: key.into(), approved: None, remains: Remains::default() }
+        Self { run, desk, known, call_id, key, approved: None, remains: Remains::default() }
     }
 
     pub(crate) fn approved_for(mut self, ask: Option<Arc<str>>) -> Self {
