@@ -176,6 +176,21 @@ pub enum BuildError {
     /// A point cannot be registered.
     #[error(transparent)]
     Point(#[from] PointError),
+    /// A hook is for tools that the agent does not have, so it never runs.
+    #[error(
+        "`{hook}` never runs: it matches tool `{pattern}`, and no tool has that name{}; correct the name, or mark the hook \
+         `.optional()` if the agent need not have the tool", tool_meant(.nearest.as_deref(), .known)
+    )]
+    NoSuchTool {
+        /// The hook.
+        hook: Name,
+        /// The pattern in its matcher.
+        pattern: String,
+        /// The tool whose name is most like it.
+        nearest: Option<String>,
+        /// The names and aliases of all tools.
+        known: Vec<String>,
+    },
     /// Two tools share a name or an alias.
     #[error("two tools are called `{name}`: rename one, or drop the alias")]
     DuplicateTool {
@@ -196,4 +211,12 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
+}
+
+/// Which tool a hook may be for.
+fn tool_meant(nearest: Option<&str>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!(" (did you mean `{name}`?)"),
+        None => format!(" (there are `{}`)", known.join("`, `")),
+    }
 }

@@ -293,7 +293,7 @@ fn skills(place: &Arc<Place>, kit: &mut Kit) {
     if bringing.is_empty() {
         return;
     }
-    kit.on(AfterToolUse.tool(LOAD_SKILL).named("claude-code/skills"), async move |cx| {
+    kit.on(AfterToolUse.tool(LOAD_SKILL).named("claude-code/skills").optional(), async move |cx| {
         let loaded = cx.result.data.pointer("/skill/name").and_then(Value::as_str).filter(|_| cx.result.success);
         if let Some(name) = loaded.and_then(|name| bringing.get(name)) {
             let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
