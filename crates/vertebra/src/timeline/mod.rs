@@ -18,7 +18,7 @@ use serde_json::Value;
 use vertebra_hooks::Record;
 
 pub use self::{
-    change::StateChange,
+    change::{StateChange, StateChangeError},
     checkpoint::{Checkpoint, Used},
     divergence::{Divergence, Likeness},
     memory::MemoryJournal,
