@@ -20,6 +20,8 @@ use crate::{
 ///
 /// In JSON a matcher is an object with one field: `{"tool": "bash"}`, `{"args": {"at": "/force", "is": "exists"}}`,
 /// `{"metadata": {"key": "mode", "is": {"equals": "dry-run"}}}`, `{"all": […]}`, `{"any": […]}`, `{"not": …}`, `{"every": …}`.
+///
+/// The list is closed: what translates, explains or judges a policy has to know each kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Matcher {
     /// An attribute of the event matches a pattern. The point says how the pattern is read: see
@@ -58,6 +60,8 @@ pub enum Matcher {
 }
 
 /// What must hold for a value.
+///
+/// The list is closed, as that of [`Matcher`] is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {

@@ -10,6 +10,7 @@ use crate::{Interrupted, JournalError, ModelError, PointError, Stop, StopReason}
 /// A failure outside a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RunError {
     /// The model gave no answer.
     #[error(transparent)]
@@ -28,6 +29,7 @@ pub enum RunError {
 /// Kinds of failure that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// The provider wants us to wait.
     ModelBusy,
@@ -68,6 +70,7 @@ impl RunError {
 /// What is done about a failure that no hook made good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OnFailure {
     /// The run ends.
     Stop,
@@ -166,6 +169,7 @@ impl From<Interrupted> for SessionError {
 
 /// Why an agent was not built.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The tools and hooks have gone to another agent.
     #[error("this builder has built its agent already: clone the agent, or begin another builder")]

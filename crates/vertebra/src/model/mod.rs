@@ -127,6 +127,7 @@ impl From<String> for Response {
 /// Why a model gave no answer. One variant per thing a caller would do differently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ModelError {
     /// The provider wants us to wait.
     #[error("the model is busy: {message}")]

@@ -29,6 +29,8 @@ use crate::{
 const USUAL_OUTPUT_TOKENS: u64 = 1024;
 
 /// What came of asking a model.
+///
+/// The list is closed: what asks a model has to act on each outcome.
 #[derive(Debug, Clone)]
 pub enum InferenceReport {
     /// It answered.

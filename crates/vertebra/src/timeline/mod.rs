@@ -51,6 +51,7 @@ pub struct Entry {
 /// What a line of the journal says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum What {
     /// A session began.
     SessionBegan {
@@ -304,6 +305,7 @@ impl JournalError {
 /// How a journal fails. One variant per thing a caller would do differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum JournalFault {
     /// There is no room for another line.
     #[error("the journal's disk is full")]

@@ -43,6 +43,8 @@ pub struct Question {
 }
 
 /// The answer of a person.
+///
+/// The list is closed: what shows and records replies has to word each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Approves exactly these arguments.
