@@ -45,6 +45,10 @@ pub trait Model: Send + Sync + 'static {
         request: &Request,
         out: &mut Deltas<'_>,
     ) -> impl Future<Output = Result<Response, ModelError>> + Send;
+
+    /// Called when a run of an agent with this model has failed, for models of tests.
+    #[doc(hidden)]
+    fn run_failed(&self) {}
 }
 
 /// What a model is asked. Hooks may change all of it, and it is what goes out.
