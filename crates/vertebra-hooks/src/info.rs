@@ -90,7 +90,7 @@ pub struct HookInfo {
     pub shadow: bool,
     /// Whether children have it too.
     pub reach: Reach,
-    /// Whether its matcher may name something that is not there.
+    /// Whether the matcher may name a tool that the agent does not have.
     pub optional: bool,
     /// When it runs; `None` means always.
     pub matcher: Option<Matcher>,

@@ -9,7 +9,7 @@ use crate::{
 
 /// What was asked for; the rest is as usual for the role.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub(crate) struct Options {
     pub(crate) name: Option<Name>,
     priority: Option<i32>,

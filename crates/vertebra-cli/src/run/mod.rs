@@ -178,7 +178,7 @@ fn code(report: &RunReport, unapproved: bool) -> u8 {
         RunStatus::Completed => 0,
         RunStatus::Stopped => 3,
         RunStatus::Suspended => WAITS,
-        // Failed, or ended in a way that has no code of its own.
+        // The run failed, or its status has no exit code yet.
         _ => 1,
     }
 }

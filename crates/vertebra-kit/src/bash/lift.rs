@@ -30,10 +30,10 @@ pub enum LiftError {
     /// The settings of this machine fix what commands can write.
     #[error("the settings of this machine fix what commands can write for everyone")]
     WritesFixed,
-    /// The path begins with `~`, and there is no home folder.
-    #[error("there is no home folder")]
+    /// The path begins with `~`, and the home folder is not known.
+    #[error("the home folder is not known; write an absolute path")]
     NoHome,
-    /// Nobody can grant changes of this path.
+    /// A person cannot grant changes of this path.
     #[error("{} {why}", path.display())]
     Path {
         /// The path.

@@ -21,7 +21,7 @@ pub struct AgentBuilder {
     /// All but what the kit brings.
     core: Core,
     built: bool,
-    /// Whether it builds a child of a run. The tools of a child are chosen in the run, so a missing one is no mistake.
+    /// Whether it builds a child of a run. The run chooses the tools of the child, so hooks may name tools that are missing.
     is_child: bool,
 }
 

@@ -23,7 +23,7 @@ impl Agent {
 
     /// Fails if a hook can never run because it is for tools that the agent does not have.
     ///
-    /// An agent without tools may serve a loop that has them. A hook that children inherit may be for a tool of theirs.
+    /// An agent without tools may serve a loop that has them. A hook that children inherit may be for one of their tools.
     pub(super) fn check_tools(&self) -> Result<(), BuildError> {
         let names = self.tool_names();
         if names.is_empty() {

@@ -27,7 +27,7 @@ struct State {
     requests: Vec<Request>,
     calls: u64,
     may_end_early: bool,
-    /// Whether the last request got an answer that is no error, and its run has not failed.
+    /// Whether the last request was answered without an error, and its run has not failed.
     went_well: bool,
 }
 

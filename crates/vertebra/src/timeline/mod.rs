@@ -285,7 +285,8 @@ impl What {
     }
 }
 
-/// Why the journal did not do as it was asked.
+/// Why the journal did not do as it was asked. Match on its [kind](Self::kind): the message may be redacted, and is for
+/// people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{kind}: {message}")]
 pub struct JournalError {

@@ -4,7 +4,7 @@ use vertebra::{Agent, BuildError, RunFailed, prelude::*, testing::Script};
 
 use super::support::*;
 
-/// A script with more to say than anybody asks for.
+/// A script with one answer more than a run asks for.
 fn long() -> Script {
     Script::new().say("first").say("second")
 }
@@ -56,7 +56,7 @@ async fn a_script_that_a_finished_run_did_not_play_fails_the_test() {
     run(&mut agent(&long())).await;
 }
 
-/// A program with names of its own beside the prelude: a name that both globs had would be ambiguous.
+/// The names of a program. A name that the prelude exported too would be ambiguous below.
 mod program {
     pub(super) struct Test;
     pub(super) struct Kind;

@@ -125,7 +125,7 @@ pub enum NotTaken {
     /// The arguments are not an object.
     #[error("not accepted: {}", shown(.0))]
     NotAnObject(#[from] NotAnObject),
-    /// This is no edit in the working folder, so the mode for edits would not allow it.
+    /// The call is not an edit in the working folder, so the mode for edits would not allow it.
     #[error("not accepted: this is no edit in the working folder")]
     NoEdit,
     /// The sandboxed mode would not allow this call.
