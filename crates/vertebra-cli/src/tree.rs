@@ -55,11 +55,12 @@ impl Tree {
             News::Asked { approval } => {
                 line(out, 1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason)))?;
             }
-            News::Delta { .. } | News::Decided { .. } | News::Used { .. } => {}
             News::Notice { message, .. } => line(out, 1, &format!("{DIM}note     {}{DIM:#}", cut(message)))?,
             News::Retry { message, .. } => line(out, 1, &format!("{YELLOW}↻ again{YELLOW:#}  {}", cut(message)))?,
             News::Missed { events } => line(out, 1, &format!("{DIM}… {events} events were missed{DIM:#}"))?,
             News::Ended { report } => end(out, report)?,
+            // The picture does not show the rest.
+            _ => {}
         }
         self.saying = saying;
         Ok(())
@@ -127,6 +128,7 @@ fn hook(trace: &Trace) -> String {
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
             format!("{DIM}- {role} {} not run: {by} ended the dispatch{DIM:#}", trace.hook)
         }
+        Ran::Skipped { .. } => format!("{DIM}- {role} {} not run{DIM:#}", trace.hook),
         Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}(in the background){DIM:#}", trace.hook),
         Ran::Dropped => format!("{YELLOW}◌ {role} {} missed this event{YELLOW:#}", trace.hook),
     };
@@ -142,7 +144,7 @@ fn ended(out: &mut impl Write, call: &ToolCall, result: &ToolResult) -> io::Resu
         ToolStatus::Done | ToolStatus::Failed | ToolStatus::Cancelled => (YELLOW, "! ended"),
         ToolStatus::Blocked => (RED, "✗ denied"),
         ToolStatus::NotRun => (DIM, "- not run"),
-        ToolStatus::Unknown => (YELLOW, "? may have run"),
+        _ => (YELLOW, "? may have run"),
     };
     line(out, 1, &format!("{style}{mark}{style:#}  {}", call_row(call).cut(WIDTH).paint(true)))?;
     for text in result.output.lines().take(4) {

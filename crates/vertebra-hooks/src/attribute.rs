@@ -22,6 +22,8 @@ pub struct Attribute {
 }
 
 /// How the pattern of a matcher is read.
+///
+/// The list is closed: settings and SDKs have to read each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatternKind {
     /// A whole name, without regard to case: `bash`, `edit|write`, `read_*`, `/mcp__.+/`.
@@ -40,6 +42,7 @@ pub enum PatternKind {
 
 /// The value of an attribute. A matcher holds if one of the texts matches.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum AttributeValue<'e> {
     /// One text.
     Text(&'e str),
@@ -117,6 +120,7 @@ pub trait HasAttribute<A>: Point {}
 
 /// Why a matcher does not fit the point of its hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BadMatcher {
     /// A pattern does not parse.
     #[error("invalid {field} pattern `{pattern}`: {message}")]

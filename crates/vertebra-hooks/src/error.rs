@@ -43,6 +43,8 @@ impl fmt::Display for HookError {
 }
 
 /// Why a hook has no verdict. Kept apart from a deny everywhere: a crash is not an opinion.
+///
+/// The list is closed: what redacts records must know every text in them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
@@ -78,6 +80,7 @@ impl Failure {
 
 /// Why hooks were not registered. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegisterError {
     /// Two hooks of one point share a name.
     #[error("two hooks at {point} are named `{name}`: give one another name")]

@@ -90,6 +90,8 @@ pub struct HookInfo {
     pub shadow: bool,
     /// Whether children have it too.
     pub reach: Reach,
+    /// Whether the matcher may name a tool that the agent does not have.
+    pub optional: bool,
     /// When it runs; `None` means always.
     pub matcher: Option<Matcher>,
     /// Whether a closure narrows that further.

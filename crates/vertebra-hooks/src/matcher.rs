@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Attribute, AttributeKey, BadMatcher,
-    compiled::{Compiled, NamePattern},
+    compiled::{Compiled, NamePattern, between_slashes, is_glob, split_alternatives},
     pattern::Compile,
 };
 
@@ -20,6 +20,8 @@ use crate::{
 ///
 /// In JSON a matcher is an object with one field: `{"tool": "bash"}`, `{"args": {"at": "/force", "is": "exists"}}`,
 /// `{"metadata": {"key": "mode", "is": {"equals": "dry-run"}}}`, `{"all": […]}`, `{"any": […]}`, `{"not": …}`, `{"every": …}`.
+///
+/// The list is closed: what translates, explains or judges a policy has to know each kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Matcher {
     /// An attribute of the event matches a pattern. The point says how the pattern is read: see
@@ -58,6 +60,8 @@ pub enum Matcher {
 }
 
 /// What must hold for a value.
+///
+/// The list is closed, as that of [`Matcher`] is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
@@ -138,6 +142,14 @@ impl Matcher {
                 self.pattern_for(attribute).into_iter().collect()
             }
         }
+    }
+
+    /// The names that a pattern of the kind [`Name`](crate::PatternKind::Name) lists, such as `edit|write`. `None` if it
+    /// has a wildcard or is a regular expression, so that it may match any number of names.
+    pub fn names_listed(pattern: &str) -> Option<Vec<&str>> {
+        let names: Vec<&str> = split_alternatives(pattern).collect();
+        let is_listed = between_slashes(pattern).is_none() && !names.iter().any(|name| is_glob(name));
+        is_listed.then_some(names)
     }
 
     /// Whether one of these names matches a pattern of the kind [`Name`](crate::PatternKind::Name). `None` if the pattern

@@ -9,6 +9,7 @@ use crate::{
 
 /// What was asked for; the rest is as usual for the role.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub(crate) struct Options {
     pub(crate) name: Option<Name>,
     priority: Option<i32>,
@@ -20,6 +21,7 @@ pub(crate) struct Options {
     is_detached: bool,
     is_disabled: bool,
     is_shadow: bool,
+    is_optional: bool,
     reach: Reach,
 }
 
@@ -54,6 +56,7 @@ impl Options {
             enabled: !self.is_disabled,
             shadow: self.is_shadow,
             reach: self.reach,
+            optional: self.is_optional,
             matcher: None,
             has_condition: false,
         }
@@ -107,6 +110,12 @@ pub trait HookOptions: Site {
     /// Lets the hook take any time.
     fn no_timeout(self) -> Registration<Self::Point, Self::Roles> {
         self.registration().with(|options| options.timeout = Limit::Off)
+    }
+
+    /// Accepts that the matcher names something that is not there, such as a tool that the agent does not have. Without it,
+    /// a program that knows all such names reports an error.
+    fn optional(self) -> Registration<Self::Point, Self::Roles> {
+        self.registration().with(|options| options.is_optional = true)
     }
 
     /// Ignores a failure of the hook. For hooks: a guard fails closed, always.

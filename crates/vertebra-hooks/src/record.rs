@@ -51,6 +51,8 @@ pub struct Trace {
 }
 
 /// What became of a hook that matched.
+///
+/// The list is closed: what redacts records must know every text in them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ran", rename_all = "snake_case")]
 pub enum Ran {
@@ -87,6 +89,7 @@ pub enum Ran {
 /// Why a hook that matched did not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Skipped {
     /// It is switched off.
     Disabled,

@@ -259,7 +259,8 @@ pub trait Attach {
         self.add_hook(site, Closure(hook))
     }
 
-    /// Runs a closure that sees the final form and decides.
+    /// Runs a closure that sees the final form and decides. Guards cannot change the event, so the compiler says that `cx`
+    /// cannot be borrowed as mutable: register with [`on`](Self::on) what changes it.
     #[track_caller]
     fn guard<S>(&mut self, site: S, guard: impl GuardFn<S::Point>) -> &mut Self
     where

@@ -83,6 +83,8 @@ pub(crate) fn unhex<const N: usize>(text: &str) -> Result<[u8; N], NotHex> {
 }
 
 /// What a look at the chain of a session shows.
+///
+/// The list is closed: what verifies a journal has to act on each outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verified", rename_all = "snake_case")]
 pub enum Verified {

@@ -77,6 +77,7 @@ impl Seal {
 
 /// The reason why an export does not verify.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// The file could not be read.
     #[error("the export cannot be read")]

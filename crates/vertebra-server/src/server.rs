@@ -74,6 +74,7 @@ pub struct Wanted {
 
 /// Why there is no agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// What was asked for cannot be had.
     #[error("{0}")]

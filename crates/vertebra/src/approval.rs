@@ -39,6 +39,8 @@ impl Approval {
 }
 
 /// The answer to a question about a call.
+///
+/// The list is closed: front ends, journals and wires have to act on each decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {

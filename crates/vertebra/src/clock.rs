@@ -50,6 +50,7 @@ impl Clock for SystemClock {
 
 /// What a new identifier is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IdFor {
     /// A session.
     Session,

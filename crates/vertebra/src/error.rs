@@ -10,6 +10,7 @@ use crate::{Interrupted, JournalError, ModelError, PointError, Stop, StopReason}
 /// A failure outside a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RunError {
     /// The model gave no answer.
     #[error(transparent)]
@@ -28,6 +29,7 @@ pub enum RunError {
 /// Kinds of failure that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// The provider wants us to wait.
     ModelBusy,
@@ -68,6 +70,7 @@ impl RunError {
 /// What is done about a failure that no hook made good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OnFailure {
     /// The run ends.
     Stop,
@@ -166,6 +169,7 @@ impl From<Interrupted> for SessionError {
 
 /// Why an agent was not built.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The tools and hooks have gone to another agent.
     #[error("this builder has built its agent already: clone the agent, or begin another builder")]
@@ -176,6 +180,21 @@ pub enum BuildError {
     /// A point cannot be registered.
     #[error(transparent)]
     Point(#[from] PointError),
+    /// A hook is for tools that the agent does not have, so it never runs.
+    #[error(
+        "`{hook}` never runs: it matches tool `{pattern}`, and no tool has that name{}; correct the name, or mark the hook \
+         `.optional()` if the agent need not have the tool", tool_meant(.nearest.as_deref(), .known)
+    )]
+    NoSuchTool {
+        /// The hook.
+        hook: Name,
+        /// The pattern in its matcher.
+        pattern: String,
+        /// The tool whose name is most like it.
+        nearest: Option<String>,
+        /// The names and aliases of all tools.
+        known: Vec<String>,
+    },
     /// Two tools share a name or an alias.
     #[error("two tools are called `{name}`: rename one, or drop the alias")]
     DuplicateTool {
@@ -196,4 +215,12 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
+}
+
+/// Which tool a hook may be for.
+fn tool_meant(nearest: Option<&str>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!(" (did you mean `{name}`?)"),
+        None => format!(" (there are `{}`)", known.join("`, `")),
+    }
 }

@@ -93,7 +93,7 @@ pub use session::stream::RunStream;
 pub use timeline::feed::{News, RunEvent};
 pub use timeline::{
     Checkpoint, Divergence, Entry, Journal, JournalError, JournalFault, Left, Likeness, MemoryJournal, NoJournal,
-    StateChange, Used, What,
+    StateChange, StateChangeError, Used, What,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::args::{ArgEntry, Args, NotAnObject};

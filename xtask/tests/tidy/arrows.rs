@@ -9,7 +9,7 @@ use crate::repo::{Complaints, output_of};
 const MIDDLE: [&str; 5] = ["vertebra-server", "vertebra-models", "vertebra-kit", "vertebra-bridge", "vertebra-journal"];
 
 /// They may use anything, because nobody uses them.
-const OUTSIDE: [&str; 5] = ["bench-journal", "bench-served", "vertebra-bench", "vertebra-examples", "xtask"];
+pub(crate) const OUTSIDE: [&str; 5] = ["bench-journal", "bench-served", "vertebra-bench", "vertebra-examples", "xtask"];
 
 /// Names that say nothing, and so attract everything.
 const DRAWERS: [&str; 4] = ["common", "utils", "types", "core"];
@@ -96,13 +96,13 @@ fn arrows() -> Vec<(String, String)> {
     arrows
 }
 
-fn packages() -> Vec<Value> {
+pub(crate) fn packages() -> Vec<Value> {
     let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&metadata).expect("cargo prints JSON");
     metadata["packages"].as_array().expect("metadata lists packages").clone()
 }
 
-fn name(value: &Value) -> &str {
+pub(crate) fn name(value: &Value) -> &str {
     value["name"].as_str().expect("packages and dependencies have names")
 }
 

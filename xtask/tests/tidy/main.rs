@@ -4,6 +4,7 @@ mod arrows;
 mod commands;
 mod crates;
 mod files;
+mod packages;
 mod points;
 mod proto;
 mod readme;

@@ -36,6 +36,7 @@ impl fmt::Debug for Services {
 
 /// Why something cannot answer for a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HandlerError {
     /// There is nothing to start.
     #[error("the command is empty: write a line for the shell, or a list of a program and its arguments")]

@@ -37,6 +37,7 @@ pub struct HostEvent {
 
 /// The reason why an event of a host cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HostError {
     /// The event is not a JSON object.
     #[error("the event is not a JSON object")]

@@ -74,6 +74,7 @@ pub(crate) enum Answers {
 
 /// Why settings make no policy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// A hook cannot stand as it is written.
     #[error("{origin}: {message}")]
@@ -353,7 +354,7 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
         | RegisterError::Pattern { hook, .. }
         | RegisterError::NoAttribute { hook, .. } => hook,
         RegisterError::Cycle { names, .. } => names.first().map_or("", String::as_str),
-        RegisterError::DuplicateBundle { .. } | RegisterError::NotFound { .. } => "",
+        _ => "",
     };
     let hook = hooks.iter().find(|hook| hook.in_force_as(name));
     let origin = hook.map_or_else(|| Origin { line: None, ..Origin::command_line() }, |hook| hook.origin.clone());

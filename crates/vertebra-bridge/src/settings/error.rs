@@ -9,6 +9,7 @@ const LONGEST: usize = 400;
 
 /// The reason why a settings file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// The file cannot be read.
     #[error("{place}: {source}")]

@@ -27,6 +27,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The reason why trust cannot be read or recorded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrustError {
     /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]

@@ -14,6 +14,7 @@ pub struct Happened {
 
 /// Why an event cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EventError {
     /// It is no object.
     #[error("an event must be a JSON object")]

@@ -42,6 +42,7 @@ pub struct Reply {
 
 /// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplyError {
     /// It is not JSON, or not an object.
     #[error("the answer is not a JSON object: {0}")]

@@ -107,7 +107,7 @@ impl Told<'_> {
             let style = match difference {
                 Difference::NewlyDenied | Difference::NewlyAllowed => RED,
                 Difference::NewlyAsked | Difference::NoLongerAsked | Difference::NoLongerAllowed => YELLOW,
-                Difference::Changed => CYAN,
+                _ => CYAN,
             };
             let _ = writeln!(page, "{style}{count:>8}  {difference}{style:#}");
             for example in self.report.examples.get(&difference).into_iter().flatten() {

@@ -306,7 +306,7 @@ impl Chat {
                 };
                 self.desk.say(&lines.iter().map(row).collect::<Vec<_>>());
             }
-            Err(why) => self.desk.complain(&text::on_one_line(&why)),
+            Err(why) => self.desk.complain(&text::on_one_line(&why.to_string())),
         }
     }
 

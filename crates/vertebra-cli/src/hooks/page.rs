@@ -100,6 +100,7 @@ fn hook(tree: &mut String, trace: &Trace, record: &Record, bench: &Bench) {
         }
         Ran::Skipped { why: Skipped::Disabled } => (DIM, "disabled".to_owned()),
         Ran::Skipped { why: Skipped::Ended { by, verdict } } => (DIM, format!("not reached: {verdict} by {by}")),
+        Ran::Skipped { .. } => (DIM, "not run".to_owned()),
         Ran::Detached => (DIM, "runs in the background".to_owned()),
         Ran::Dropped => (YELLOW, "skipped: its queue was full".to_owned()),
     };

@@ -173,11 +173,12 @@ async fn begin(options: &Options) -> anyhow::Result<(Fitted, Desk, Assembled, Se
 fn code(report: &RunReport, unapproved: bool) -> u8 {
     let refused = report.stop.reason == StopReason::Requested && report.steps == 0;
     match report.status {
-        RunStatus::Failed => 1,
         RunStatus::Cancelled => INTERRUPTED,
         RunStatus::Completed | RunStatus::Stopped if unapproved || refused => DENIED,
         RunStatus::Completed => 0,
         RunStatus::Stopped => 3,
         RunStatus::Suspended => WAITS,
+        // The run failed, or its status has no exit code yet.
+        _ => 1,
     }
 }

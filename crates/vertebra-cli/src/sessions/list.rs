@@ -103,7 +103,7 @@ fn row(session: &SessionRow, with_folder: bool, now: Timestamp) -> Row {
         Status::Running => GREEN,
         Status::Suspended => YELLOW,
         Status::Unfinished => RED,
-        Status::Ended => PLAIN,
+        _ => PLAIN,
     };
     let status = session.status;
     let status = session.held_by.as_ref().map_or(status.to_string(), |by| format!("{status}, {by}"));

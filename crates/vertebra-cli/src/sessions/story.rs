@@ -246,12 +246,8 @@ impl RunStory {
                 self.status = Some(report.status);
                 self.stop = Some(report.stop.to_string());
             }
-            What::SessionBegan { .. }
-            | What::SessionResumed { .. }
-            | What::RunBegan { .. }
-            | What::ModelAsked { .. }
-            | What::Checkpoint(_)
-            | What::SessionEnded => {}
+            // The other facts are not part of the story of a run.
+            _ => {}
         }
     }
 

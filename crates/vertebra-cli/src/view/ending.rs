@@ -71,6 +71,7 @@ pub(crate) fn rows(report: &RunReport, spent: Usage, unapproved: u32, width: usi
         RunStatus::Cancelled => (YELLOW, "■ ", "cancelled"),
         RunStatus::Failed => (RED, "✗ ", "failed"),
         RunStatus::Suspended => (YELLOW, "⏸ ", "suspended"),
+        _ => (YELLOW, "■ ", "ended"),
     };
     let mut told = Row::default().with(style, word);
     if matches!(report.status, RunStatus::Stopped | RunStatus::Failed | RunStatus::Suspended) {
@@ -131,12 +132,7 @@ fn advice(report: &RunReport) -> Option<String> {
                  answer {session} --approve --resume (or --deny WHY)"
             ));
         }
-        StopReason::Finished
-        | StopReason::Retries
-        | StopReason::Tokens
-        | StopReason::Requested
-        | StopReason::Cancelled
-        | StopReason::Error => None,
+        _ => None,
     };
     words.map(str::to_owned)
 }

@@ -160,8 +160,8 @@ impl People {
                 self.write(&rows, surface);
                 self.since = None;
             }
-            // The text of a subagent is for its parent, which reports the result.
-            News::Delta { .. } | News::Ended { .. } => {}
+            // The text of a subagent is for its parent, which reports the result. News of other kinds has no row.
+            _ => {}
         }
     }
 

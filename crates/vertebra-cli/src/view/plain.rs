@@ -132,7 +132,8 @@ impl View for Plain {
                 self.reported += unapproved;
                 write(&ending::rows(report, std::mem::take(&mut self.spent), unapproved, WIDTH), surface);
             }
-            News::Delta { .. } | News::ToolSays { .. } | News::Ended { .. } => {}
+            // Not shown here.
+            _ => {}
         }
     }
 

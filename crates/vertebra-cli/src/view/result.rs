@@ -27,8 +27,8 @@ pub(crate) fn mark(result: &ToolResult) -> (Style, &'static str) {
         ToolStatus::Done | ToolStatus::Failed => (RED, "✗"),
         ToolStatus::Blocked => (RED, "⊘"),
         ToolStatus::Cancelled => (YELLOW, "■"),
-        ToolStatus::Unknown => (YELLOW, "?"),
         ToolStatus::NotRun => (DIM, "–"),
+        _ => (YELLOW, "?"),
     }
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn facts(call: &ToolCall, result: &ToolResult) -> Row {
     match result.status {
         ToolStatus::Cancelled => facts.push(dim("cancelled".to_owned())),
         ToolStatus::NotRun => facts.push(dim("not run".to_owned())),
-        ToolStatus::Unknown => facts.push(Row::default().with(YELLOW, "may have run")),
         ToolStatus::Done | ToolStatus::Failed | ToolStatus::Blocked => {}
+        _ => facts.push(Row::default().with(YELLOW, "may have run")),
     }
     facts.extend(diff(result).map(|diff| diff.counts()));
     if &*call.tool == "read_file" && result.success {
@@ -85,10 +85,7 @@ fn blocked(result: &ToolResult) -> impl Iterator<Item = &str> {
 
 fn summary(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
     match (result.status, much) {
-        (ToolStatus::Blocked | ToolStatus::Failed | ToolStatus::Unknown, _) => {
-            let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };
-            output(&result.output, style, 2, 4)
-        }
+        (ToolStatus::Blocked, _) => output(&result.output, RED, 2, 4),
         (ToolStatus::Done, _) if !result.success => printed(result, PLAIN, 2, 8),
         (ToolStatus::Cancelled, Much::Some) if &*call.tool == "bash" => printed(result, DIM, 2, 8),
         (ToolStatus::Cancelled | ToolStatus::NotRun, _) | (ToolStatus::Done, Much::Little) => Vec::new(),
@@ -99,6 +96,8 @@ fn summary(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
             "bash" => printed(result, DIM, 2, 3),
             _ => output(said(result), DIM, 3, 0),
         },
+        // It failed, or may have run.
+        _ => output(&result.output, PLAIN, 2, 4),
     }
 }
 

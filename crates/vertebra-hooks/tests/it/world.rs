@@ -248,6 +248,7 @@ fn line(trace: &Trace) -> String {
         Ran::Failed { failure, verdict, attempts, .. } => format!("{failure}, {attempts} times, so {verdict}"),
         Ran::Skipped { why: Skipped::Disabled } => "is switched off".to_owned(),
         Ran::Skipped { why: Skipped::Ended { by, verdict } } => format!("not run, because {by} {verdict}"),
+        Ran::Skipped { why } => format!("not run: {why:?}"),
         Ran::Detached => "runs behind".to_owned(),
         Ran::Dropped => "was dropped".to_owned(),
     };

@@ -72,6 +72,7 @@ pub struct Judged {
 /// The kind of difference between two decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Difference {
     /// It was not denied and would be.
     NewlyDenied,

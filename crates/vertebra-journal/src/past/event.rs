@@ -24,6 +24,8 @@ pub struct Moment {
 macro_rules! events {
     ($($(#[$doc:meta])* $point:ident($event:ident),)*) => {
         /// An event at one of the points where hooks decide.
+        ///
+        /// The list is closed: a backtest has to judge each event.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Event {
             $($(#[$doc])* $point($event),)*

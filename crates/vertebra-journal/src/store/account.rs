@@ -182,14 +182,8 @@ impl Account {
                 self.holder = None;
                 transaction.prepare_cached("DELETE FROM questions WHERE session = ?1")?.execute([self.id])?;
             }
-            What::RunBegan { .. }
-            | What::Dispatched { .. }
-            | What::ModelAsked { .. }
-            | What::ToolChecked { .. }
-            | What::ToolStarted { .. }
-            | What::ToolEnded { .. }
-            | What::Checkpoint(_)
-            | What::RunEnded { .. } => {}
+            // The other facts change nothing in the account.
+            _ => {}
         }
         if self.holder.is_none() {
             self.taken_now = false;

@@ -68,6 +68,7 @@ pub struct SessionRow {
 /// How a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Status {
     /// A process runs it.
     Running,

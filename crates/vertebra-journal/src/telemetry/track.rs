@@ -89,14 +89,8 @@ impl Track {
             }
             What::Asked { approval, until: _ } => self.asked(with, &inside, approval, at),
             What::Answered { call_id, decision } => self.answered(call_id, decision, at),
-            // Whoever keeps the tracks sees to these.
-            What::SessionBegan { .. }
-            | What::SessionResumed { .. }
-            | What::RunBegan { .. }
-            | What::ToolChecked { .. }
-            | What::Suspended { .. }
-            | What::RunEnded { .. }
-            | What::SessionEnded => {}
+            // Facts of sessions and runs are for the list of tracks; the others have no span.
+            _ => {}
         }
     }
 
@@ -189,9 +183,7 @@ impl Track {
         match result.status {
             ToolStatus::Done | ToolStatus::Blocked | ToolStatus::NotRun => {}
             // What a tool says of its failure is its output, and exported as that or not at all.
-            status @ (ToolStatus::Failed | ToolStatus::Cancelled | ToolStatus::Unknown) => {
-                span.fail(words::of(&status), format!("{name}: {status}"));
-            }
+            status => span.fail(words::of(&status), format!("{name}: {status}")),
         }
         span.end(at);
     }

@@ -11,7 +11,7 @@ use vertebra::{Approval, Args};
 use super::{
     Bash, TOOL,
     grants::Granted,
-    needs::{Needs, may_be_granted},
+    needs::{Needs, NotGrantable, may_be_granted},
     packages::{self, fetches},
     sandbox::{Fixed, Need, Network, NetworkAccess, Sandbox, expanded, resolved},
 };
@@ -19,6 +19,29 @@ use super::{
 /// A handle to the rights of commands. Get it from [`Bash::lift`] before the tool is installed.
 #[derive(Debug, Clone)]
 pub struct Lift(Arc<Bash>);
+
+/// Why the rights of a session's commands cannot be changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiftError {
+    /// The settings of this machine fix the network.
+    #[error("the settings of this machine fix the network for everyone")]
+    NetworkFixed,
+    /// The settings of this machine fix what commands can write.
+    #[error("the settings of this machine fix what commands can write for everyone")]
+    WritesFixed,
+    /// The path begins with `~`, and the home folder is not known.
+    #[error("the home folder is not known; write an absolute path")]
+    NoHome,
+    /// A person cannot grant changes of this path.
+    #[error("{} {why}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        why: NotGrantable,
+    },
+}
 
 impl Bash {
     /// Returns a handle to show and change what commands of a session can do.
@@ -180,12 +203,12 @@ impl Lift {
         self.0.held(session).network
     }
 
-    /// Sets how far they reach, and to which ports of this machine. The error says why they cannot.
-    pub fn set_network(&self, session: &str, access: NetworkAccess) -> Result<(), String> {
+    /// Sets how far they reach, and to which ports of this machine.
+    pub fn set_network(&self, session: &str, access: NetworkAccess) -> Result<(), LiftError> {
         let Sandbox { fixed, network, ports, .. } = &self.0.sandbox;
         let most = NetworkAccess { network: network.clone(), ports: ports.clone() };
         if fixed.network && !most.includes(&access) {
-            return Err("the settings of this machine fix the network for everyone".to_owned());
+            return Err(LiftError::NetworkFixed);
         }
         let NetworkAccess { network, ports } = access;
         self.0.grants.set_network(session, network);
@@ -220,15 +243,16 @@ impl Lift {
 
     /// Lets the commands of a session change a protected path, or what is in a folder outside. Returns the whole path. The
     /// error says why they cannot.
-    pub fn grant_write(&self, session: &str, path: &Path) -> Result<PathBuf, String> {
+    pub fn grant_write(&self, session: &str, path: &Path) -> Result<PathBuf, LiftError> {
         if self.0.sandbox.fixed.write {
-            return Err("the settings of this machine fix what commands can write for everyone".to_owned());
+            return Err(LiftError::WritesFixed);
         }
         let variables = self.0.environment.variables();
         let folder = self.0.folder.clone().unwrap_or_default();
         let path = expanded(path, variables.folder("HOME").as_deref(), &folder);
-        let path = resolved(&path.ok_or("there is no home folder")?);
-        may_be_granted(&self.0, &path, &folder, &variables).map_err(|why| format!("{} {why}", path.display()))?;
+        let path = resolved(&path.ok_or(LiftError::NoHome)?);
+        may_be_granted(&self.0, &path, &folder, &variables)
+            .map_err(|why| LiftError::Path { path: path.clone(), why })?;
         self.0.grants.add(session, Granted { write: [path.clone()].into(), ..Granted::default() });
         Ok(path)
     }

@@ -56,8 +56,9 @@ use vertebra::{
 use background::{Background, BackgroundTool};
 pub use environment::{Environment, PASSED, VARIABLES};
 pub use grants::{Granted, Grants};
-pub use lift::Lift;
+pub use lift::{Lift, LiftError};
 pub(crate) use needs::ASKS_FOR;
+pub use needs::NotGrantable;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;

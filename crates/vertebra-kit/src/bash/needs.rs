@@ -144,7 +144,7 @@ impl Needs {
             };
             match may {
                 // A protected file in a folder outside.
-                Err(NO_FOLDER) if write.iter().chain(&held.write).any(is_below) => {}
+                Err(NotGrantable::NoFolder) if write.iter().chain(&held.write).any(is_below) => {}
                 Err(why) => return Err(ToolError::new(format!("`write` in `needs`: {} {why}", path.display()))),
                 Ok(()) => {}
             }
@@ -153,8 +153,26 @@ impl Needs {
     }
 }
 
-const NO_FOLDER: &str =
-    "is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists";
+/// Why a person cannot grant changes of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotGrantable {
+    /// It is closed by the settings, or it is a policy.
+    #[error("stays closed whatever a person answers")]
+    Closed,
+    /// It decides what git runs.
+    #[error("stays closed whatever a person answers, because it decides what git runs: a person has to change it")]
+    DecidesGit,
+    /// A permission rule denies changes of it.
+    #[error("stays closed: a rule denies changes of it")]
+    Denied,
+    /// It holds the working folder or the home folder.
+    #[error("is too much: name the file or folder that is to change")]
+    TooMuch,
+    /// It is a file outside of the working folder.
+    #[error("is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists")]
+    NoFolder,
+}
 
 /// Why a path stays as it is whatever a person answers, if it does.
 pub(super) fn closed(
@@ -162,11 +180,15 @@ pub(super) fn closed(
     path: &Path,
     folder: &Path,
     (variables, denied): (&Variables, &DeniedReads),
-) -> Option<&'static str> {
+) -> Option<NotGrantable> {
     if denied.unchanged.iter().any(|denied| path.starts_with(resolved(denied))) {
-        return Some("stays closed: a rule denies changes of it");
+        return Some(NotGrantable::Denied);
     }
-    may_be_granted(bash, path, folder, variables).err().filter(|why| why.starts_with("stays closed"))
+    let why = may_be_granted(bash, path, folder, variables).err()?;
+    match why {
+        NotGrantable::Closed | NotGrantable::DecidesGit | NotGrantable::Denied => Some(why),
+        NotGrantable::TooMuch | NotGrantable::NoFolder => None,
+    }
 }
 
 /// Whether a person can grant changes of a path.
@@ -175,10 +197,7 @@ pub(super) fn may_be_granted(
     path: &Path,
     folder: &Path,
     variables: &Variables,
-) -> Result<(), &'static str> {
-    const CLOSED: &str = "stays closed whatever a person answers";
-    const OF_GIT: &str =
-        "stays closed whatever a person answers, because it decides what git runs: a person has to change it";
+) -> Result<(), NotGrantable> {
     let home = variables.folder("HOME");
     let named = |paths: &[PathBuf]| -> Vec<PathBuf> {
         let all = paths.iter().filter_map(|path| expanded(path, home.as_deref(), folder));
@@ -189,10 +208,10 @@ pub(super) fn may_be_granted(
     let folder = resolved(folder);
     let is_policy = is_policy(path.strip_prefix(&folder).unwrap_or(path));
     if is_policy || closed.iter().any(|closed| path.starts_with(closed)) {
-        return Err(CLOSED);
+        return Err(NotGrantable::Closed);
     }
     if folder.starts_with(path) || home.as_ref().is_some_and(|home| resolved(home).starts_with(path)) {
-        return Err("is too much: name the file or folder that is to change");
+        return Err(NotGrantable::TooMuch);
     }
     let is_inside = bash.is_inside(path, &folder, variables);
     let is_for_git = match git::protection(path, &git::has_head) {
@@ -203,15 +222,15 @@ pub(super) fn may_be_granted(
     };
     let leads_git = || git::targets(&folder, &|name| std::env::var_os(name)).iter().any(|to| path.starts_with(to));
     if is_for_git || leads_git() {
-        return Err(OF_GIT);
+        return Err(NotGrantable::DecidesGit);
     }
     if is_inside {
         return Ok(());
     }
     if named(&sandbox.closed).iter().any(|closed| closed.starts_with(path)) {
-        return Err(CLOSED);
+        return Err(NotGrantable::Closed);
     }
-    if path.is_dir() || is_new(path) { Ok(()) } else { Err(NO_FOLDER) }
+    if path.is_dir() || is_new(path) { Ok(()) } else { Err(NotGrantable::NoFolder) }
 }
 
 /// Whether a folder can be made here.

@@ -3,6 +3,7 @@
 use std::{cell::LazyCell, fs, path::Path};
 
 use super::{
+    needs::NotGrantable,
     process::{Ended, How},
     proxy::PRIVATE,
     sandbox::Refusal,
@@ -35,7 +36,7 @@ pub(super) fn remarks(
     no_private_network: Option<&str>,
     (by_proxy, printed): (&[String], &LazyCell<String, impl FnOnce() -> String>),
     hidden: impl FnOnce() -> Vec<String>,
-    closed: impl Fn(&str) -> Option<&'static str>,
+    closed: impl Fn(&str) -> Option<NotGrantable>,
 ) -> Vec<String> {
     let failed = match &ended.how {
         How::Exited(status) => !status.success(),

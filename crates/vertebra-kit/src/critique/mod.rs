@@ -51,6 +51,7 @@ pub struct SelfCritique {
 
 /// What a rejected answer comes to when the run has been sent back as often as allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AtLimit {
     /// It stands, and the run completes.
     Keep,
@@ -60,6 +61,7 @@ pub enum AtLimit {
 
 /// What an answer comes to that could not be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnFailure {
     /// It counts as approved.
     Approve,
@@ -100,6 +102,7 @@ pub struct Judgement {
 /// What was decided about an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The critic approved.
     Approved,

@@ -274,7 +274,7 @@ impl Capability for Files {
         // What it keeps is in memory, so a replay finds the same state.
         let showed =
             |used: &ToolUsed| used.result.status == ToolStatus::Done && used.call.command().is_some_and(may_show);
-        kit.watch(AfterToolUse.tool("bash").when(showed).named("files/commands"), async move |cx| {
+        kit.watch(AfterToolUse.tool("bash").when(showed).named("files/commands").optional(), async move |cx| {
             let command = cx.command().unwrap_or_default().to_owned();
             let (printed, data) = (cx.result.output.clone(), &cx.result.data);
             let Some((from, began)) = data["from"].as_str().zip(data["began_ms"].as_u64()) else { return Ok(()) };

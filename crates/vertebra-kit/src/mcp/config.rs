@@ -40,6 +40,7 @@ pub struct ServerConfig {
 
 /// How a server is reached. Shown without the values of variables and headers, which may be secret.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Transport {
     /// As a process of its own, through its input and output.
     Stdio {

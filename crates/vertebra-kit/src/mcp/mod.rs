@@ -56,6 +56,7 @@ pub struct Mcp {
 
 /// Why servers were not connected.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum McpError {
     /// The configuration cannot be meant like this.
     #[error("the MCP configuration is not valid: {0}")]

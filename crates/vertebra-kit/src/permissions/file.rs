@@ -19,6 +19,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// It cannot be read or written.
     #[error("{}: {source}", path.display())]

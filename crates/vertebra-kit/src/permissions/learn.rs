@@ -6,6 +6,7 @@ use super::{file::FileError, rule::RuleError};
 
 /// How long an added rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum For {
     /// In this session, including its subagents.
     Session(Arc<str>),
@@ -18,6 +19,7 @@ pub enum For {
 
 /// Why a rule could not be added.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LearnError {
     /// The rule is invalid.
     #[error(transparent)]

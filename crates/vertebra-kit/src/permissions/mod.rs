@@ -93,6 +93,7 @@ pub struct RuleTexts {
 
 /// Why permissions cannot be built.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PermissionsError {
     /// A rule is invalid.
     #[error("{error} (from {source_name})")]

@@ -10,6 +10,8 @@ const GRANTED_MODES: [(&str, Mode); 2] =
 pub(super) const NOTED: &str = "permissions/mode";
 
 /// What happens to a call that no rule matches.
+///
+/// The list is closed: front ends have to name and explain each mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {

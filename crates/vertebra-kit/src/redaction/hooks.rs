@@ -70,7 +70,7 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
         let folder = &asked.at.run.working_directory;
         let acts = asked.call.command().is_some() || asked.call.paths(folder).next().is_some();
         match in_args(&here.results, &asked.call.args.to_value()) {
-            Some(mark) if acts && !is_harmless => Err(marked(&mark)),
+            Some(mark) if acts && !is_harmless => Err(ToolError::new(marked(&mark))),
             Some(_) | None => Ok(()),
         }
     });

@@ -6,6 +6,7 @@ use super::checks;
 
 /// Something that should not be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Sensitive {
     /// An access key of Amazon Web Services.
     AwsKey,

@@ -75,6 +75,7 @@ enum Text {
 
 /// Where something is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Place {
     /// In what a person asks.
     Prompt,
@@ -92,6 +93,7 @@ pub enum Place {
 
 /// Something of one's own that cannot be looked for.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RedactionError {
     /// The pattern is not a regular expression.
     #[error("the pattern of `{kind}` is not a regular expression: {message}")]

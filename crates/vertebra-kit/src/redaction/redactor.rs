@@ -10,6 +10,7 @@ use super::{kinds::Edge, prefix::beginnings};
 
 /// What is put in the place of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Its kind: `[REDACTED:email]`.
     Redact,

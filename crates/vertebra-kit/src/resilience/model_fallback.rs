@@ -17,6 +17,7 @@ pub struct ModelFallback {
 
 /// Which model the next request of a run goes to first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stay {
     /// The one that answered last.
     WithWhoAnswered,

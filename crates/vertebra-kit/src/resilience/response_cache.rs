@@ -37,6 +37,7 @@ pub struct CachePolicy {
 
 /// Who shares answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CacheScope {
     /// The runs of one session.
     Session,
@@ -46,6 +47,7 @@ pub enum CacheScope {
 
 /// Whether an answer that asks for tools is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolCalls {
     /// It is not: the same answer would use the same tools again.
     NotKept,

@@ -9,6 +9,7 @@ use vertebra::{Run, Stop, StopReason, Within, prelude::*};
 
 /// What happens at a limit on tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AtLimit {
     /// The call is blocked, the model reads that the tool is used up, and the run goes on.
     Continue,

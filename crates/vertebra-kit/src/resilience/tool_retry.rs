@@ -20,6 +20,7 @@ pub struct ToolRetry {
 
 /// Which tools may be tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeatable {
     /// Those that say running them twice is as good as once.
     Idempotent,

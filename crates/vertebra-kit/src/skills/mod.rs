@@ -46,6 +46,7 @@ pub struct Skills {
 
 /// A skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SkillError {
     /// There is none of that name.
     #[error("unknown skill `{name}`. Known: {known}")]

@@ -62,6 +62,7 @@ pub struct Skill {
 /// Where a skill runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Context {
     /// In the conversation that loads it.
     #[default]

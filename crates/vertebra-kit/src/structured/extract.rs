@@ -83,6 +83,7 @@ pub struct Extracted<T> {
 
 /// Why there is no value.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExtractError {
     /// The session did not open.
     #[error(transparent)]

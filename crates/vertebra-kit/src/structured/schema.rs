@@ -37,6 +37,7 @@ pub struct Schema {
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SchemaError {
     /// It is not a JSON schema.
     #[error("`{name}` is not a JSON schema: {message}")]

@@ -29,12 +29,45 @@ pub struct Subagent {
 
 /// A subagent that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("subagent `{name}`: {message}")]
+#[error("subagent `{name}`: {problem}")]
 pub struct InvalidSubagent {
     /// Its name.
     pub name: Arc<str>,
     /// What is wrong, and what to write instead.
-    pub message: String,
+    pub problem: SubagentProblem,
+}
+
+/// What is wrong with a subagent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubagentProblem {
+    /// Models cannot use its name.
+    #[error("`{0}` is not a name; {NAME_RULE}")]
+    Name(Arc<str>),
+    /// Another subagent has its name.
+    #[error("there is an agent of that name already")]
+    Duplicate,
+    /// It has no description.
+    #[error("it has no description; say what it is for")]
+    NoDescription,
+    /// One of the tools that it may use cannot be read.
+    #[error("{0}")]
+    Tools(String),
+    /// One of the tools that it may not use cannot be read.
+    #[error("{0}")]
+    ToolsDeny(String),
+}
+
+impl SubagentProblem {
+    /// The field of a file that it is about.
+    pub(crate) fn field(&self) -> &'static str {
+        match self {
+            Self::Name(_) | Self::Duplicate => "name",
+            Self::NoDescription => "description",
+            Self::Tools(_) => "tools",
+            Self::ToolsDeny(_) => "tools_deny",
+        }
+    }
 }
 
 impl Subagent {
@@ -121,16 +154,16 @@ impl Subagent {
         &self.description
     }
 
-    /// Whether it can be spawned; if not, which field is wrong, and what to write instead.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+    /// Whether it can be spawned; if not, what is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), SubagentProblem> {
         if !is_name(&self.name) {
-            return Err(("name", format!("`{}` is not a name; {NAME_RULE}", self.name)));
+            return Err(SubagentProblem::Name(self.name.clone()));
         }
         if self.description.trim().is_empty() {
-            return Err(("description", "it has no description; say what it is for".to_owned()));
+            return Err(SubagentProblem::NoDescription);
         }
-        self.tool_lists().map_err(|message| ("tools", message))?;
-        self.denied().map(drop).map_err(|message| ("tools_deny", message))
+        self.tool_lists().map_err(SubagentProblem::Tools)?;
+        self.denied().map(drop).map_err(SubagentProblem::ToolsDeny)
     }
 
     pub(crate) fn tool_lists(&self) -> Result<Vec<ToolList>, String> {

@@ -14,7 +14,7 @@ use std::{path::Path, sync::Arc};
 use vertebra::{Capability, Kit};
 
 pub use self::{
-    definition::{InvalidSubagent, Subagent},
+    definition::{InvalidSubagent, Subagent, SubagentProblem},
     planner::Planner,
 };
 use crate::{Problem, front_matter::entries, skills::Skills};
@@ -50,11 +50,9 @@ impl Subagents {
 
     /// Adds an agent.
     pub fn agent(mut self, agent: Subagent) -> Result<Self, InvalidSubagent> {
-        let invalid = |message: String| InvalidSubagent { name: agent.name.clone(), message };
-        agent.check().map_err(|(_, message)| invalid(message))?;
-        if self.get(&agent.name).is_some() {
-            return Err(invalid("there is an agent of that name already".to_owned()));
-        }
+        let is_taken = self.get(&agent.name).is_some();
+        let checked = agent.check().and(if is_taken { Err(SubagentProblem::Duplicate) } else { Ok(()) });
+        checked.map_err(|problem| InvalidSubagent { name: agent.name.clone(), problem })?;
         self.agents.push(Arc::new(agent));
         Ok(self)
     }

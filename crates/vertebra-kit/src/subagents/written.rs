@@ -135,7 +135,7 @@ fn subagent(written: Written) -> Result<Subagent, Wrong> {
         limits,
         ..Subagent::new(written.name, written.description)
     };
-    agent.check()?;
+    agent.check().map_err(|problem| (problem.field(), problem.to_string()))?;
     Ok(agent)
 }
 

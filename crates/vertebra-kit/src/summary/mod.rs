@@ -66,6 +66,7 @@ pub struct Summarisation {
 
 /// When a conversation is made shorter. One of less than 1000 tokens never is.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Trigger {
     /// When it has more tokens than this.
     Tokens(u64),
@@ -108,6 +109,7 @@ impl Window {
 
 /// What becomes of results that were given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeated {
     /// The earlier one points to the later one.
     Point,
@@ -117,6 +119,7 @@ pub enum Repeated {
 
 /// What is done if there is no summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnFailure {
     /// The run goes on with what the cheap ways left. No message is lost.
     GoOn,

@@ -40,6 +40,7 @@ pub use self::{player::Player, recorder::Recorder};
 
 /// What is wrong with a recording.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CassetteError {
     /// The file cannot be read or written.
     #[error("the recording {}: {source}", path.display())]

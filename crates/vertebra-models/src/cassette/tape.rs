@@ -90,6 +90,8 @@ impl From<ModelError> for Failure {
             ModelError::Unauthorised { message } => (Class::Unauthorised, message, None),
             ModelError::Network { message } => (Class::Network, message, None),
             ModelError::Broken { message } => (Class::Broken, message, None),
+            // A kind that a cassette cannot name.
+            other => (Class::Broken, other.to_string(), None),
         };
         Self { class, message, wait }
     }

@@ -84,6 +84,7 @@ impl Default for Bounds {
 
 /// The reason why a driver could not be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriverError {
     /// The base URL cannot be used.
     #[error("invalid base URL `{url}`: {reason}; write one like `https://api.example.com/v1/`")]

@@ -31,6 +31,7 @@ impl Secrecy {
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// It cannot be read.
     #[error("{}: {source}", path.display())]

@@ -27,6 +27,7 @@ pub struct Known {
 
 /// Why a file does not say who is known.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KnownError {
     /// It cannot be used as it is.
     #[error(transparent)]

@@ -55,6 +55,7 @@ impl fmt::Display for Principal {
 
 /// How a listener knows who comes in.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Door {
     /// By a bearer token.
     Token(Arc<Known>),

@@ -16,6 +16,7 @@ use crate::limits::Limits;
 
 /// A kind of command, most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Lane {
     /// What ends or answers something.
     Control,

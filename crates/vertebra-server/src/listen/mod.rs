@@ -25,6 +25,7 @@ pub use self::{
 
 /// `tcp://127.0.0.1:7777`, `unix:///run/vertebra.sock`, `vsock://any:7777`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Address {
     /// A port.
     Tcp(SocketAddr),

@@ -13,6 +13,7 @@ pub struct Tls(ServerTlsConfig);
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TlsError {
     /// A file cannot be used.
     #[error(transparent)]

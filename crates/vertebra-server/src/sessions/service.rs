@@ -240,8 +240,6 @@ pub(crate) fn failed(error: JournalError) -> Status {
     match kind {
         JournalFault::Unknown => Status::not_found(message),
         JournalFault::Busy | JournalFault::Fenced => Status::failed_precondition(message),
-        JournalFault::Full | JournalFault::ReadOnly | JournalFault::Corrupt | JournalFault::Failed => {
-            Status::internal(message)
-        }
+        _ => Status::internal(message),
     }
 }

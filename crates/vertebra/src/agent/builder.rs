@@ -21,6 +21,8 @@ pub struct AgentBuilder {
     /// All but what the kit brings.
     core: Core,
     built: bool,
+    /// Whether it builds a child of a run. The run chooses the tools of the child, so hooks may name tools that are missing.
+    is_child: bool,
 }
 
 impl AgentBuilder {
@@ -55,11 +57,12 @@ impl AgentBuilder {
     pub(crate) fn like(core: &Core) -> Self {
         let mut like = Self::of(Core { system_prompt: "".into(), limits: Limits::none(), ..core.clone() });
         like.kit.compactor.clone_from(&core.compactor);
+        like.is_child = true;
         like
     }
 
     fn of(core: Core) -> Self {
-        Self { kit: Kit::default(), core, built: false }
+        Self { kit: Kit::default(), core, built: false, is_child: false }
     }
 
     /// The builder itself, so that a function can return it at the end of a chain. What it was taken from builds no agent.
@@ -78,6 +81,7 @@ impl AgentBuilder {
             kit: std::mem::take(&mut self.kit),
             core: self.core.clone(),
             built: std::mem::replace(&mut self.built, true),
+            is_child: self.is_child,
         }
     }
 
@@ -292,6 +296,10 @@ impl AgentBuilder {
     }
 
     /// Builds the agent, once. The hooks are ordered and their patterns compiled here, so mistakes show here.
+    ///
+    /// A hook for a tool that the agent does not have is an error, unless it is
+    /// [`optional`](vertebra_hooks::HookOptions::optional). An agent that delegates to others is not checked for that, nor is
+    /// one without tools: the tool may be one of a child, or of the loop that [`HookableAgent`](crate::HookableAgent) wraps.
     pub fn build(&mut self) -> Result<Agent, BuildError> {
         // The tools and hooks are given to the agent: a second one would stand without its guards.
         if std::mem::replace(&mut self.built, true) {
@@ -315,6 +323,9 @@ impl AgentBuilder {
             ..self.core.clone()
         };
         let agent = Agent::new(core, Hooks::new(hooks)?);
+        if !self.is_child {
+            agent.check_tools()?;
+        }
         for unmatched in agent.unmatched_tools() {
             tracing::warn!("{unmatched}");
         }

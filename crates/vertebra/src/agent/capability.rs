@@ -5,9 +5,9 @@ use std::{borrow::Cow, sync::Arc};
 use vertebra_hooks::{Attach, HookSet};
 
 use crate::{
-    AgentPoint, AnyPoint, Approver, Compactor, Model, Points, SharedModel, Tool, ToolSpec, approval::ErasedApprover,
-    conversation::compact::ErasedCompactor, points::events::ToolAsked, run::inference::ErasedModel,
-    timeline::redaction::Veils, tool::ErasedTool, tool::check::Checks,
+    AgentPoint, AnyPoint, Approver, Compactor, Model, Points, SharedModel, Tool, ToolError, ToolSpec,
+    approval::ErasedApprover, conversation::compact::ErasedCompactor, points::events::ToolAsked,
+    run::inference::ErasedModel, timeline::redaction::Veils, tool::ErasedTool, tool::check::Checks,
 };
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
@@ -114,7 +114,7 @@ impl Kit {
     pub fn check(
         &mut self,
         name: impl Into<Arc<str>>,
-        check: impl Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), String> + Send + Sync + 'static,
+        check: impl Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), ToolError> + Send + Sync + 'static,
     ) -> &mut Self {
         self.checks.add(name.into(), Arc::new(check));
         self

@@ -4,6 +4,7 @@ pub(crate) mod builder;
 pub(crate) mod capability;
 pub(crate) mod child;
 pub(crate) mod foreign;
+pub(crate) mod unmatched;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -139,22 +140,6 @@ impl Agent {
         let system_prompt = [&*self.core.system_prompt, text].join("\n\n").trim_start().into();
         let core = Core { system_prompt, ..Core::clone(&self.core) };
         Self { core: Arc::new(core), hooks: self.hooks.clone() }
-    }
-
-    /// Tool matchers that no tool of this agent can satisfy: most likely a misspelt name.
-    pub fn unmatched_tools(&self) -> Vec<String> {
-        let names: Vec<&str> = self
-            .tools()
-            .flat_map(|spec| std::iter::once(&*spec.name).chain(spec.aliases.iter().map(|alias| &**alias)))
-            .collect();
-        let hooks = self.hooks.list();
-        let unmatched = hooks.iter().flat_map(|hook| {
-            let patterns = hook.matcher.iter().flat_map(|matcher| matcher.patterns_for("tool"));
-            patterns
-                .filter(|pattern| vertebra_hooks::Matcher::name_pattern_holds(pattern, &names) == Some(false))
-                .map(|pattern| format!("hook `{}` matches tool `{pattern}`, but no tool has that name", hook.name))
-        });
-        unmatched.collect()
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -53,6 +53,7 @@ impl Limits {
 
 /// What a budget counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Meter {
     /// Steps.
     Steps,

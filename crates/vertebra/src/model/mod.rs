@@ -45,6 +45,10 @@ pub trait Model: Send + Sync + 'static {
         request: &Request,
         out: &mut Deltas<'_>,
     ) -> impl Future<Output = Result<Response, ModelError>> + Send;
+
+    /// Called when a run of an agent with this model has failed, for models of tests.
+    #[doc(hidden)]
+    fn run_failed(&self) {}
 }
 
 /// What a model is asked. Hooks may change all of it, and it is what goes out.
@@ -127,6 +131,7 @@ impl From<String> for Response {
 /// Why a model gave no answer. One variant per thing a caller would do differently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ModelError {
     /// The provider wants us to wait.
     #[error("the model is busy: {message}")]

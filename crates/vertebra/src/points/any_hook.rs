@@ -98,7 +98,8 @@ pub struct AnySite {
 /// Adds a hook to a set. Returns whether it was added.
 pub(super) fn attach<P: AgentPoint>(point: P, set: &mut HookSet, stand: AnySite, hook: Box<dyn AnyHook>) -> bool {
     let hook = HookAt { point, hook };
-    let mut site = point.named(stand.name).priority(stand.priority).timeout(stand.timeout);
+    // One policy file is for many agents, and not each has all tools.
+    let mut site = point.named(stand.name).priority(stand.priority).timeout(stand.timeout).optional();
     if let Some(matcher) = stand.matcher {
         site = site.matching(matcher);
     }

@@ -120,6 +120,7 @@ pub struct StepStarted {
 /// What a step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StepKind {
     /// The model asked for tools.
     ToolExecution,
@@ -265,6 +266,8 @@ pub enum AnswerEnd {
 }
 
 /// What kind of text streams in.
+///
+/// The list is closed: what passes pieces on has to pass all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {

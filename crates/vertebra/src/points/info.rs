@@ -31,6 +31,8 @@ pub struct PointInfo {
 }
 
 /// What of an event a hook outside the process may change.
+///
+/// The list is closed: what applies answers from outside has to honour each case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changeable {
     /// Nothing.
@@ -42,6 +44,8 @@ pub enum Changeable {
 }
 
 /// Where a text goes that a hook adds for the model.
+///
+/// The list is closed: what applies answers from outside has to honour each case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextMode {
     /// Into the event: the model reads it with the prompt.

@@ -10,6 +10,7 @@ use crate::{Interrupted, RunError};
 /// Why a run ends, weakest first: of several reasons the strongest is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StopReason {
     /// The model asked for no more tools.
     Finished,

@@ -43,6 +43,9 @@ pub(crate) async fn tell(
             report
         }
     };
+    if report.status == RunStatus::Failed {
+        run.core().model.run_failed();
+    }
     run.tell(|| News::Ended { report: Box::new(report.clone()) });
     report
 }

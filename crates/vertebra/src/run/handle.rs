@@ -87,6 +87,7 @@ pub(crate) struct Parts {
 
 /// Why a phase has no result.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Interrupted {
     /// Somebody cancelled the run.
     #[error("the run was cancelled")]

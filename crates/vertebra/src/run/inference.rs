@@ -29,6 +29,8 @@ use crate::{
 const USUAL_OUTPUT_TOKENS: u64 = 1024;
 
 /// What came of asking a model.
+///
+/// The list is closed: what asks a model has to act on each outcome.
 #[derive(Debug, Clone)]
 pub enum InferenceReport {
     /// It answered.
@@ -286,6 +288,7 @@ pub(crate) trait ErasedModel: Send + Sync {
         request: &'a Request,
         out: &'a mut Deltas<'_>,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'a>>;
+    fn run_failed(&self);
 }
 
 impl<M: crate::Model> ErasedModel for M {
@@ -299,6 +302,10 @@ impl<M: crate::Model> ErasedModel for M {
         out: &'a mut Deltas<'_>,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'a>> {
         Box::pin(crate::Model::infer(self, request, out))
+    }
+
+    fn run_failed(&self) {
+        crate::Model::run_failed(self);
     }
 }
 
@@ -321,6 +328,10 @@ impl crate::Model for SharedModel {
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         self.0.infer(request, out).await
     }
+
+    fn run_failed(&self) {
+        self.0.run_failed();
+    }
 }
 
 /// Several agents may share one model.
@@ -335,5 +346,9 @@ impl<M: crate::Model> crate::Model for Arc<M> {
         out: &mut Deltas<'_>,
     ) -> impl Future<Output = Result<Response, ModelError>> + Send {
         M::infer(self, request, out)
+    }
+
+    fn run_failed(&self) {
+        M::run_failed(self);
     }
 }

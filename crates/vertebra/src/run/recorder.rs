@@ -113,7 +113,7 @@ impl Run {
             let (usage, steps, tool_calls) = (state.usage(), state.steps(), state.tool_calls());
             let change = StateChange { usage, steps, tool_calls, recent_tools: None, ..change };
             if let Err(problem) = change.apply(state) {
-                tracing::warn!(%call_id, problem, "a hook's change of the state could not be made again");
+                tracing::warn!(%call_id, %problem, "a hook's change of the state could not be made again");
             }
         }
         for usage in asked {

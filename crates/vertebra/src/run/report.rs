@@ -10,6 +10,7 @@ use crate::{StepKind, Stop, StopReason, Usage};
 /// How a run went. About the run: a tool that failed or was blocked on the way does not fail it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RunStatus {
     /// The model finished.
     Completed,

@@ -12,7 +12,7 @@ use crate::{Clock, Deltas, Model, ModelError, ModelId, Request, Response, ToolCa
 ///
 /// A request after the end of the script fails. A script that was not played to its end fails the test: by
 /// [`assert_played`](Self::assert_played), or when its last handle is dropped. A handle that is dropped never hides another
-/// error: nothing is checked if no request came, if the last answer was an error, or while the thread panics.
+/// error: nothing is checked if no request came, if the last answer was an error, if a run failed, or while the thread panics.
 #[derive(Clone)]
 pub struct Script(Arc<Inner>);
 
@@ -27,7 +27,7 @@ struct State {
     requests: Vec<Request>,
     calls: u64,
     may_end_early: bool,
-    /// Whether the last request got an answer that is no error.
+    /// Whether the last request was answered without an error, and its run has not failed.
     went_well: bool,
 }
 
@@ -202,7 +202,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let left = state.turns.len();
-        // If nothing was asked, or the last answer was an error, the test has another error to show.
+        // If nothing was asked, the last answer was an error or a run failed, the test has another error to show.
         let fine = left == 0 || state.may_end_early || !state.went_well || std::thread::panicking();
         assert!(fine, "the script has {left} more turns that no request asked for");
     }
@@ -241,6 +241,10 @@ impl Model for Script {
             write_calls(answer, size, out).await;
         }
         turn.answer.unwrap_or_else(|| Ok(Response::default()))
+    }
+
+    fn run_failed(&self) {
+        self.state().went_well = false;
     }
 }
 

@@ -37,6 +37,20 @@ pub struct StateChange {
     pub recent_tools: Option<Arc<Vec<Arc<str>>>>,
 }
 
+/// Why a change cannot be made to a state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateChangeError {
+    /// The state has fewer messages than the one that was changed.
+    #[error("{expected} messages should be there, and {found} are")]
+    MissingMessages {
+        /// The number of messages that the change keeps.
+        expected: usize,
+        /// The number of messages in the state.
+        found: usize,
+    },
+}
+
 impl StateChange {
     /// What made `after` of `before`.
     pub fn between(before: &AgentState, after: &AgentState) -> Self {
@@ -56,9 +70,10 @@ impl StateChange {
     }
 
     /// Does it again. A change that was made to another state is refused.
-    pub fn apply(self, state: &mut AgentState) -> Result<(), String> {
-        if self.kept > state.messages().len() {
-            return Err(format!("{} messages should be there, and {} are", self.kept, state.messages().len()));
+    pub fn apply(self, state: &mut AgentState) -> Result<(), StateChangeError> {
+        let found = state.messages().len();
+        if self.kept > found {
+            return Err(StateChangeError::MissingMessages { expected: self.kept, found });
         }
         state.restore(self);
         Ok(())

@@ -31,6 +31,7 @@ pub struct RunEvent {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum News {
     /// A step began.
     Step {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use vertebra_hooks::Record;
 
 pub use self::{
-    change::StateChange,
+    change::{StateChange, StateChangeError},
     checkpoint::{Checkpoint, Used},
     divergence::{Divergence, Likeness},
     memory::MemoryJournal,
@@ -51,6 +51,7 @@ pub struct Entry {
 /// What a line of the journal says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum What {
     /// A session began.
     SessionBegan {
@@ -284,7 +285,8 @@ impl What {
     }
 }
 
-/// Why the journal did not do as it was asked.
+/// Why the journal did not do as it was asked. Match on its [kind](Self::kind): the message may be redacted, and is for
+/// people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{kind}: {message}")]
 pub struct JournalError {
@@ -304,6 +306,7 @@ impl JournalError {
 /// How a journal fails. One variant per thing a caller would do differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum JournalFault {
     /// There is no room for another line.
     #[error("the journal's disk is full")]

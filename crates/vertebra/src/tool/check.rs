@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt;
 
 use crate::{
-    AgentState, Run, ToolCall, ToolSpec,
+    AgentState, Run, ToolCall, ToolError, ToolSpec,
     points::events::ToolAsked,
     run::handle::{Interrupted, LoopState},
     timeline::What,
@@ -62,7 +62,7 @@ pub(crate) struct Problem {
 }
 
 /// Says why a call cannot be made.
-pub(crate) type Check = dyn Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), String> + Send + Sync;
+pub(crate) type Check = dyn Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), ToolError> + Send + Sync;
 
 /// The checks that capabilities brought, those of parents first.
 #[derive(Clone, Default)]
@@ -81,9 +81,9 @@ impl Checks {
     fn check(&self, asked: &ToolAsked, spec: Option<&ToolSpec>) -> Result<(), Problem> {
         self.0.iter().try_for_each(|(name, check)| {
             let found = std::panic::catch_unwind(AssertUnwindSafe(|| check(asked, spec)));
-            let found =
-                found.unwrap_or_else(|panic| Err(format!("its check {}", vertebra_hooks::Failure::of_panic(panic))));
-            found.map_err(|text| Problem { text: format!("blocked by {name}: {text}"), by: Some(name.clone()) })
+            let panicked = |panic| ToolError::new(format!("its check {}", vertebra_hooks::Failure::of_panic(panic)));
+            let found = found.unwrap_or_else(|panic| Err(panicked(panic)));
+            found.map_err(|error| Problem { text: format!("blocked by {name}: {error}"), by: Some(name.clone()) })
         })
     }
 }

@@ -13,6 +13,7 @@ const LEFT: &str = "cut short: what stood around it went on without it";
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolStatus {
     /// It ran.
     Done,

@@ -218,7 +218,7 @@ async fn a_journal_that_fails_ends_the_run_and_nothing_goes_on_unrecorded() {
     // Wherever the disk is full, a tool ran only if its intent was taken, and the end is told.
     for room in 0..14 {
         let (lines, ran) = (Log::default(), Log::default());
-        let mut builder = agent(&Script::new().call("ls", "{}").say("done").may_end_early());
+        let mut builder = agent(&Script::new().call("ls", "{}").say("done"));
         builder.tool(logged("ls", "files", &ran)).journal(FullDisk(lines.clone(), room));
         let (seen, end) = (Log::default(), Log::default());
         let told = end.clone();

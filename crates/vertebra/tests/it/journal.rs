@@ -43,6 +43,7 @@ fn lines(journal: &MemoryJournal) -> Vec<String> {
             What::Suspended { message } => format!("suspended: {message}"),
             What::RunEnded { report, .. } => format!("run ended {}", report.status),
             What::SessionEnded => "session ended".to_owned(),
+            other => format!("{other:?}"),
         };
         format!("{run} {what}")
     };

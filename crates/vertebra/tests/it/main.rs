@@ -28,6 +28,7 @@ mod hookable;
 mod journal;
 mod opening;
 mod output;
+mod scripts;
 mod sessions;
 mod streaming;
 

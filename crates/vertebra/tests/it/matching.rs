@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vertebra::{
-    AgentBuilder, Test,
+    AgentBuilder, AgentTool, BuildError, Test,
     prelude::*,
     testing::{FixedApprover, RecordingTool, Script},
 };
@@ -38,7 +38,7 @@ async fn a_tool_is_known_by_its_name_its_aliases_and_in_any_case_but_never_by_a_
     ];
     for (pattern, tool, expected) in cases {
         let guard = |b: &mut AgentBuilder| {
-            b.guard(BeforeToolUse.tool(pattern), async |_| deny("no"));
+            b.guard(BeforeToolUse.tool(pattern).optional(), async |_| deny("no"));
         };
         assert_eq!(blocked(tool, json!({}), guard).await, expected, "{pattern} on {tool}");
     }
@@ -163,7 +163,7 @@ async fn a_matcher_for_a_tool_that_is_not_there_is_reported() {
     let mut builder = agent(&Script::new());
     builder.tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")));
     for (name, pattern) in [("good", "write"), ("also", "write_*"), ("bad", "wrote_file"), ("worse", "bash|exec")] {
-        builder.guard(BeforeToolUse.tool(pattern).named(name), async |_| proceed());
+        builder.guard(BeforeToolUse.tool(pattern).named(name).optional(), async |_| proceed());
     }
     let agent = builder.build().expect("an agent");
     assert_eq!(
@@ -173,4 +173,91 @@ async fn a_matcher_for_a_tool_that_is_not_there_is_reported() {
             "hook `worse` matches tool `bash|exec`, but no tool has that name"
         ]
     );
+}
+
+/// Why an agent with the tools `bash` and `write_file` (alias `Write`) is not built with this hook.
+fn refused(hook: impl FnOnce(&mut AgentBuilder)) -> Option<String> {
+    let mut builder = agent(&Script::new());
+    builder.tool(RecordingTool::new("bash"));
+    builder.tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")));
+    hook(&mut builder);
+    match builder.build() {
+        Ok(_) => None,
+        Err(error @ BuildError::NoSuchTool { .. }) => Some(error.to_string()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_guard_for_a_tool_that_the_agent_lacks_is_an_error_that_names_the_nearest_tool() {
+    let cases = [
+        ("bsh", "no tool has that name (did you mean `bash`?); correct the name"),
+        ("Wirte", "no tool has that name (did you mean `Write`?); correct the name"),
+        ("delete|remove", "no tool has that name (there are `bash`, `write_file`, `Write`); correct the name"),
+    ];
+    for (pattern, expected) in cases {
+        let error = refused(|builder| {
+            builder.guard(BeforeToolUse.tool(pattern).command("x").named("careful"), async |_| deny("no"));
+        });
+        let error = error.unwrap_or_else(|| panic!("{pattern} was accepted"));
+        assert!(error.starts_with(&format!("`careful` never runs: it matches tool `{pattern}`")), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+    let hook = refused(|builder| {
+        builder.on(AfterToolUse.tool("bsh"), async |_| proceed());
+    });
+    let watch = refused(|builder| {
+        builder.watch(ToolUseFailed.tool("bsh"), async |_| {});
+    });
+    assert!(hook.is_some() && watch.is_some());
+}
+
+#[test]
+fn a_hook_that_may_run_or_is_optional_is_no_error() {
+    let tool = |name: &str| Matcher::attribute("tool", name);
+    let matchers = [
+        tool("bsh|bash"),
+        tool("BASH"),
+        tool("mcp__*"),
+        tool("/mcp__.+/"),
+        tool("bsh").negated(),
+        Matcher::Any(vec![tool("bsh"), Matcher::attribute("command", "x")]),
+    ];
+    for matcher in matchers {
+        let error = refused(|builder| {
+            builder.guard(BeforeToolUse.matching(matcher.clone()), async |_| deny("no"));
+        });
+        assert_eq!(error, None, "{matcher:?}");
+    }
+    let optional = refused(|builder| {
+        builder.guard(BeforeToolUse.tool("bsh").optional(), async |_| deny("no"));
+    });
+    assert_eq!(optional, None);
+}
+
+#[test]
+fn an_agent_without_tools_may_have_hooks_for_tools_of_another_loop() {
+    let mut builder = agent(&Script::new());
+    builder.guard(BeforeToolUse.tool("bash"), async |_| deny("no"));
+    assert!(builder.build().is_ok());
+}
+
+#[tokio::test]
+async fn a_parents_guard_on_a_tool_that_only_its_child_has_builds_and_holds() {
+    let child_model = Script::new().call("deploy", "{}").say("not allowed");
+    let mut child = agent(&child_model);
+    let child = child.name("child").tool(RecordingTool::new("deploy")).build().expect("a child");
+    let model = Script::new().call("helper", r#"{"prompt": "go"}"#).say("done");
+    let mut builder = agent(&model);
+    builder.tool(AgentTool::new("helper", "helps", child));
+    builder.guard(BeforeToolUse.tool("deploy").named("people-deploy"), async |_| deny("people do that"));
+    run(&mut builder).await;
+    assert_eq!(read_by_model(&child_model), ["blocked: blocked by people-deploy: people do that"]);
+
+    // What no child inherits cannot be for a tool of a child.
+    let child = agent(&child_model).name("child").tool(RecordingTool::new("deploy")).build().expect("a child");
+    let mut builder = agent(&model);
+    builder.tool(AgentTool::new("helper", "helps", child));
+    builder.on(BeforeToolUse.tool("deploy").own_agent_only(), async |_| proceed());
+    assert!(matches!(builder.build(), Err(BuildError::NoSuchTool { .. })));
 }

@@ -307,6 +307,7 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
             News::Notice { message, .. } | News::Retry { message, .. } => message,
             News::Missed { events } => format!("missed {events}"),
             News::Ended { report } => format!("ended {}", report.status),
+            other => format!("{other:?}"),
         };
         log.add(format!("{depth} {agent} {what}"));
     }

@@ -191,7 +191,7 @@ async fn an_allow_does_not_silence_a_question() {
 async fn a_pattern_means_the_whole_name() {
     let model = Script::new().calls([("ls", "{}"), ("cat", "{}")]).say("done");
     let told = story(&model, |b| {
-        b.guard(BeforeToolUse.tool("l"), async |_| deny("no"));
+        b.guard(BeforeToolUse.tool("l").optional(), async |_| deny("no"));
         b.guard(BeforeToolUse.tool("/a/"), async |_| deny("no"));
         b.guard(BeforeToolUse.tool("c*").named("glob"), async |_| deny("glob"));
     })

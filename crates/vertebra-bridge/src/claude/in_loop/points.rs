@@ -237,9 +237,7 @@ fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
             let failed = match cx.result.status {
                 ToolStatus::Done => !cx.result.success || cx.result.exit_code.is_some_and(|code| code != 0),
                 ToolStatus::Failed => true,
-                ToolStatus::Blocked | ToolStatus::NotRun | ToolStatus::Cancelled | ToolStatus::Unknown => {
-                    return proceed();
-                }
+                _ => return proceed(),
             };
             let event = if failed { "PostToolUseFailure" } else { "PostToolUse" };
             if !place.has(event) {
@@ -293,7 +291,7 @@ fn skills(place: &Arc<Place>, kit: &mut Kit) {
     if bringing.is_empty() {
         return;
     }
-    kit.on(AfterToolUse.tool(LOAD_SKILL).named("claude-code/skills"), async move |cx| {
+    kit.on(AfterToolUse.tool(LOAD_SKILL).named("claude-code/skills").optional(), async move |cx| {
         let loaded = cx.result.data.pointer("/skill/name").and_then(Value::as_str).filter(|_| cx.result.success);
         if let Some(name) = loaded.and_then(|name| bringing.get(name)) {
             let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
@@ -425,7 +423,7 @@ fn error_name(class: Option<ErrorClass>) -> &'static str {
         Some(ErrorClass::ModelRejected | ErrorClass::TooLong) => "invalid_request",
         Some(ErrorClass::Unauthorised) => "authentication_failed",
         Some(ErrorClass::Network | ErrorClass::Broken) => "server_error",
-        Some(ErrorClass::Journal | ErrorClass::Internal) | None => "unknown",
+        _ => "unknown",
     }
 }
 

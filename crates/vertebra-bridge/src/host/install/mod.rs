@@ -47,6 +47,7 @@ pub struct Place<'a> {
 
 /// The reason why an installation failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InstallError {
     /// The host has no such configuration.
     #[error("{0}")]

@@ -68,6 +68,7 @@ pub enum Action {
 
 /// `run = { … }`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum RunSettings {
     /// `command`: a program that is started for each event.
     Command {

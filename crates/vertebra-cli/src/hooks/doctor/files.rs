@@ -31,10 +31,8 @@ pub(super) fn of_run(what: &str, run: &RunSettings, folder: &Path, world: &World
             let advice = "build it, or fix the path";
             vec![Finding::broken(what.to_owned(), format!("{} does not exist", shown(file)), advice)]
         }
-        RunSettings::Wasm { .. }
-        | RunSettings::Http { .. }
-        | RunSettings::Prompt { .. }
-        | RunSettings::McpTool { .. } => Vec::new(),
+        // The others need no file.
+        _ => Vec::new(),
     }
 }
 

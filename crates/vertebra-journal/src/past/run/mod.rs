@@ -205,15 +205,8 @@ impl RunPast {
                 self.ended(&report, unknown, out);
                 self.checkpoint(*checkpoint, unknown);
             }
-            What::SessionBegan { .. }
-            | What::SessionResumed { .. }
-            | What::RunBegan { .. }
-            | What::ToolChecked { .. }
-            | What::ToolStarted { .. }
-            | What::Asked { .. }
-            | What::Answered { .. }
-            | What::Suspended { .. }
-            | What::SessionEnded => {}
+            // No event of a hook follows from the other facts.
+            _ => {}
         }
     }
 

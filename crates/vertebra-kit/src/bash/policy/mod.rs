@@ -105,6 +105,7 @@ macro_rules! classes {
         /// A class of risk.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
         pub enum Class {
             $($(#[$doc])* $class,)*
         }

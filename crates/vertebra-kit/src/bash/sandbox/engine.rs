@@ -6,6 +6,7 @@ use super::super::{environment::Variables, place::Places};
 
 /// Who makes the namespaces and mounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Engine {
     /// The launcher; bubblewrap, if there is one, where the system gives the launcher none or where the kernel's Landlock
     /// is missing or too old to hold everything.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// of this machine belong to none of these: each has to be named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Network {
     /// To no other machine, and not to the loopback interface of this one.
     #[default]
@@ -72,6 +73,7 @@ impl fmt::Display for Network {
 
 /// What people name when they open the network: `on`, `off`, `public`, a domain, or `localhost:5432`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Opened {
     /// All of this network.
     Network(Network),
@@ -81,6 +83,7 @@ pub enum Opened {
 
 /// Why a text names no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotANetwork {
     /// It is no domain either.
     #[error("{0}; for a port of this machine, write `localhost:5432`")]

@@ -103,6 +103,7 @@ pub(in crate::bash) struct Space {
 /// Whether a command may open Unix sockets by name. Docker, D-Bus and agents of keys listen on such sockets, and obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnixSockets {
     /// Those that the command itself makes in the writable folders, and where the kernel can hold them to these (Linux 7.1)
     /// all that are there; connected pairs always.

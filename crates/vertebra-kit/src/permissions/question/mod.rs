@@ -7,10 +7,10 @@ mod script;
 
 use std::path::PathBuf;
 
-use vertebra::{Approval, Args, Decision};
+use vertebra::{Approval, Args, Decision, NotAnObject};
 
 use self::{diff::Change, screen::Screen};
-use super::{For, Mode, Rule, Rules};
+use super::{For, LearnError, Mode, Rule, Rules};
 use crate::bash::{Granted, Lift, sandbox::Network};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
@@ -43,6 +43,8 @@ pub struct Question {
 }
 
 /// The answer of a person.
+///
+/// The list is closed: what shows and records replies has to word each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Approves exactly these arguments.
@@ -114,14 +116,41 @@ impl Choice {
 }
 
 /// Why an answer was rejected. The question stays open.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotTaken(String);
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotTaken {
+    /// The arguments are not JSON.
+    #[error("not accepted: {}", shown(.0))]
+    NotJson(#[from] serde_json::Error),
+    /// The arguments are not an object.
+    #[error("not accepted: {}", shown(.0))]
+    NotAnObject(#[from] NotAnObject),
+    /// The call is not an edit in the working folder, so the mode for edits would not allow it.
+    #[error("not accepted: this is no edit in the working folder")]
+    NoEdit,
+    /// The sandboxed mode would not allow this call.
+    #[error("not accepted: this is not for a command or an edit in the sandbox")]
+    NotSandboxed,
+    /// This cannot be granted, or is not what the question offers.
+    #[error("not granted: this cannot be granted here")]
+    NotOffered,
+    /// No rule can allow this call.
+    #[error("not added: no rule can be added for this call")]
+    NoRule,
+    /// These rules would not allow this call.
+    #[error("not added: {}", shown(&format_args!("`{}` would not allow this call", .0.join(", "))))]
+    OtherCall(Vec<String>),
+    /// A rule is invalid or cannot be saved.
+    #[error("not added: {}", shown(.0))]
+    Rule(#[from] LearnError),
+    /// The rule could not be saved because the program is ending.
+    #[error("not added: {}", shown(.0))]
+    Ending(#[from] tokio::task::JoinError),
+}
 
-impl NotTaken {
-    fn new(what: &str, complaint: impl std::fmt::Display) -> Self {
-        Self(format!("{what}: {}", escape::on_one_line(&complaint.to_string(), MAX_COMPLAINT)))
-    }
+/// A message on one line: it may show what a person or a file wrote.
+fn shown(complaint: &impl std::fmt::Display) -> String {
+    escape::on_one_line(&complaint.to_string(), MAX_COMPLAINT)
 }
 
 /// The rules that would allow this call in the future.
@@ -133,9 +162,8 @@ struct Offer {
 impl Reply {
     /// Approves the call with arguments in JSON.
     pub fn edited(json: &str) -> Result<Self, NotTaken> {
-        let complain = |error: &dyn std::fmt::Display| NotTaken::new("not accepted", error);
-        let value: serde_json::Value = serde_json::from_str(json).map_err(|error| complain(&error))?;
-        Ok(Self::Edit { args: Args::try_from(value).map_err(|error| complain(&error))? })
+        let value: serde_json::Value = serde_json::from_str(json)?;
+        Ok(Self::Edit { args: Args::try_from(value)? })
     }
 }
 
@@ -298,22 +326,21 @@ impl Question {
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
             Reply::WithNetwork => {
                 let lift = self.lift.as_ref().filter(|_| self.lacks_network().is_some());
-                let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
+                let lift = lift.ok_or(NotTaken::NotOffered)?;
                 lift.opened_once(&self.approval.at.run.session_id, self.usual.clone());
                 Ok(Decision::Edit { args: Lift::with_network(&self.approval.call.args, &self.usual) })
             }
             Reply::Grant { granted } => {
                 let lift = self.lift.as_ref().filter(|_| self.grantable().as_ref() == Some(&granted));
-                let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
+                let lift = lift.ok_or(NotTaken::NotOffered)?;
                 let recorded = granted.recorded();
                 lift.grant(&self.approval.at.run.session_id, granted);
                 Ok(self.granting(recorded.into_iter().collect()))
             }
-            Reply::AllEdits => self.change_mode(Mode::AcceptEdits, "this is no edit in the working folder"),
+            Reply::AllEdits => self.change_mode(Mode::AcceptEdits, NotTaken::NoEdit),
             Reply::AllInSandbox => {
-                let otherwise = "this is not for a command or an edit in the sandbox";
                 let granted = self.grantable_in_sandbox();
-                let mut decision = self.change_mode(Mode::Sandboxed, otherwise)?;
+                let mut decision = self.change_mode(Mode::Sandboxed, NotTaken::NotSandboxed)?;
                 if let (Some(lift), Some(granted), Decision::Approve { grants, .. }) =
                     (&self.lift, granted, &mut decision)
                 {
@@ -331,35 +358,29 @@ impl Question {
     }
 
     /// Approves the call and sets the mode of the session, if that would allow the call.
-    fn change_mode(&self, mode: Mode, otherwise: &str) -> Result<Decision, NotTaken> {
+    fn change_mode(&self, mode: Mode, otherwise: NotTaken) -> Result<Decision, NotTaken> {
         let may = self.modes.contains(&mode) || mode == Mode::Sandboxed && self.grantable_in_sandbox().is_some();
         let rules = self.rules.as_ref().filter(|_| may);
         match rules.map(|rules| rules.set_mode(&self.approval.at.run.session_id, mode)) {
             Some(Ok(())) => Ok(self.granting(mode.grant().into_iter().collect())),
-            Some(Err(_)) | None => Err(NotTaken::new("not accepted", otherwise)),
+            Some(Err(_)) | None => Err(otherwise),
         }
     }
 
     /// Adds the offered rules or the typed one, if they allow this call.
     async fn learn(&self, typed: Option<String>, hold: For) -> Result<Decision, NotTaken> {
-        let complain = |error: &dyn std::fmt::Display| NotTaken::new("not added", error);
-        let (Some(rules), Some(offer)) = (self.rules.clone(), &self.offer) else {
-            return Err(complain(&"no rule can be added for this call"));
-        };
+        let (Some(rules), Some(offer)) = (self.rules.clone(), &self.offer) else { return Err(NotTaken::NoRule) };
         let learned = typed.map_or_else(|| offer.rules.clone(), |rules| separated(&rules));
         if let Some(error) = learned.iter().find_map(|rule| rule.parse::<Rule>().err()) {
-            return Err(complain(&error));
+            return Err(LearnError::from(error).into());
         }
         if !rules.would_allow(&self.approval, &learned) {
-            return Err(complain(&format!("`{}` would not allow this call", learned.join(", "))));
+            return Err(NotTaken::OtherCall(learned));
         }
         let grants = learned.clone();
         let learning = move || learned.iter().try_for_each(|rule| rules.learn(rule, &hold));
-        match tokio::task::spawn_blocking(learning).await {
-            Ok(Ok(())) => Ok(self.granting(grants)),
-            Ok(Err(error)) => Err(complain(&error)),
-            Err(error) => Err(complain(&error)),
-        }
+        tokio::task::spawn_blocking(learning).await??;
+        Ok(self.granting(grants))
     }
 }
 

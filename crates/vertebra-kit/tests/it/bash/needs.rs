@@ -380,7 +380,9 @@ async fn a_grant_for_the_session_holds_until_the_session_ends() {
     assert!(outside.join("new").exists());
     session.close().await;
     assert_eq!(lift.network(&id), Network::Off);
-    assert!(lift.grant_write(&id, Path::new("vertebra.toml")).is_err_and(|why| why.contains("stays closed")));
+    assert!(
+        lift.grant_write(&id, Path::new("vertebra.toml")).is_err_and(|why| why.to_string().contains("stays closed"))
+    );
 }
 
 #[tokio::test]

@@ -283,6 +283,7 @@ async fn without_a_summary_nothing_is_lost_and_the_policy_says_whether_the_run_g
         match on_failure {
             OnFailure::GoOn => assert!(notices[0].ends_with("no summary: out of ink"), "{notices:?}"),
             OnFailure::Fail => assert_eq!(report.stop.message, "no summary: out of ink"),
+            other => panic!("{other:?} is not tested"),
         }
     }
 }
