@@ -120,7 +120,7 @@ impl Combed {
                 "rg" | "ag" | "ack" => combed.ripgrep(&words)?,
                 "find" | "gfind" => combed.find(&words)?,
                 "fd" | "fdfind" => combed.fd(&words)?,
-                "git" if words.get(1) == Some(&"grep") => combed.git_grep(&words)?,
+                "git" if words.get(1) == Some(&"grep") => Self::git_grep(&words)?,
                 "git" if words.get(1) == Some(&"rm") => combed.copier("rm", &words[1..])?,
                 "xargs" | "gxargs" | "parallel" => combed.xargs(&words, commands)?,
                 _ => combed.copier(program, &words)?,
@@ -201,7 +201,7 @@ impl Combed {
     }
 
     /// `git grep` in files that git does not know.
-    fn git_grep<'w>(&mut self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+    fn git_grep<'w>(words: &[&'w str]) -> Option<Vec<&'w str>> {
         let is_wide = words.iter().any(|word| word.starts_with("--no-i") || word.starts_with("--unt"));
         if !is_wide || has_letter(words, &['l', 'L', 'c', 'q']) || shows_names(words) {
             return None;

@@ -340,7 +340,7 @@ impl Subject {
                 } else if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
                 } else if let Some(path) =
-                    path_in(word).filter(|_| !(program == "git" && leaves_out(word)) && !names_left_out(program, word))
+                    path_in(word).filter(|_| !(names_left_out(program, word) || program == "git" && leaves_out(word)))
                 {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.

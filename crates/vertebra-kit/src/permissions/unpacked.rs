@@ -18,7 +18,7 @@ const ENDINGS: &[&str] = &[".gz", ".xz", ".bz2", ".zst", ".lzma", ".lz4", ".Z"];
 /// Returns what a program writes, if it unpacks or downloads.
 pub(super) fn unpacked(program: &str, words: &[&str]) -> Option<Unpacked> {
     let has = |letter: char| short_options(words).any(|letters| letters.contains(letter));
-    let long = |name: &str| words.iter().any(|word| *word == name);
+    let long = |name: &str| words.contains(&name);
     let operands = || words.iter().skip(1).filter(|word| !word.starts_with('-'));
     let into = |options: &[&str]| {
         let told = words.windows(2).find(|pair| options.contains(&pair[0])).map(|pair| pair[1]);

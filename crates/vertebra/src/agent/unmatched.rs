@@ -30,7 +30,7 @@ impl Agent {
             return Ok(());
         }
         let delegates = self.tools().any(|tool| tool.delegates);
-        let is_checked = |hook: &HookInfo| !hook.optional && !(delegates && hook.reach == Reach::Children);
+        let is_checked = |hook: &HookInfo| !(hook.optional || delegates && hook.reach == Reach::Children);
         for hook in self.hooks().list().iter().filter(|hook| is_checked(hook) && has_tools(hook.point)) {
             if let Some(pattern) = hook.matcher.as_ref().and_then(|matcher| unmatched(matcher, &names)) {
                 let written = Matcher::names_listed(pattern).unwrap_or_default();
