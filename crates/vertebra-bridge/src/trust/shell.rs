@@ -33,12 +33,17 @@ pub(super) struct Shell {
     pub(super) commands: Vec<Simple>,
     /// What was not understood.
     pub(super) odd: Option<&'static str>,
+    /// Whether there are more commands, which were not read.
+    pub(super) is_cut: bool,
 }
+
+/// Scripts are read too, which are longer than command lines.
+const LIMITS: ParseLimits = ParseLimits { bytes: 4 * 1024 * 1024, depth: 16, commands: 100_000 };
 
 impl Shell {
     /// Reads a line. `value` returns the value of a variable, if it is known; `~` is the variable `HOME`.
     pub(super) fn read(line: &str, value: &dyn Fn(&str) -> Option<String>) -> Self {
-        let parsed = parse(line, ParseLimits::default());
+        let parsed = parse(line, LIMITS);
         let mut odd = match parsed.completeness() {
             Completeness::Whole => None,
             Completeness::Broken => Some("an unmatched quotation mark or bracket"),
@@ -57,7 +62,7 @@ impl Shell {
                 Via::Wrapper | Via::Script => {}
             }
         }
-        Self { commands, odd }
+        Self { commands, odd, is_cut: parsed.is_beyond_reading() }
     }
 }
 
