@@ -168,11 +168,12 @@ impl<'a> Subjects<'a> {
     }
 }
 
-/// Whether a command line may write into a file other than `/dev/null`. Of one that is not read as a whole, every `>` counts.
+/// Returns whether a command line may write into a file other than `/dev/null`. If it is not read as a whole, every `>` counts,
+/// and so it does with `[[`, which is a program to some shells.
 fn writes(line: &CommandLine) -> bool {
     let mut redirects = line.commands().iter().flat_map(|command| command.redirects());
     redirects.any(|to| to.writes() && to.target().known() != Some("/dev/null"))
-        || (line.completeness() != Completeness::Whole && line.text().contains('>'))
+        || ((line.completeness() != Completeness::Whole || line.text().contains("[[")) && line.text().contains('>'))
 }
 
 fn path_fits(glob: &str, folder: &str, path: &str) -> bool {
@@ -276,6 +277,7 @@ mod tests {
             "git log # '\ngit show > x # '",
             "git log <<E\n'\nE\ngit show > x '",
             "git log '\\' > x '",
+            "[[ a > x ]]; git log",
         ] {
             assert!(!git.covers(&bash(line)), "{line}");
         }
