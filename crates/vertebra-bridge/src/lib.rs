@@ -15,4 +15,4 @@ pub mod trust;
 pub mod wire;
 
 pub(crate) use shown::literal_glob;
-pub use shown::{shell_word, shown, wholly_shown};
+pub use shown::{shown, wholly_shown};

@@ -1,4 +1,4 @@
-//! Text of others, made harmless: to show, on a line of a shell, in a pattern.
+//! Text of others, made harmless: to show, in a pattern.
 
 use std::path::Path;
 
@@ -34,26 +34,9 @@ pub(crate) fn literal_glob(folder: &Path) -> String {
     text
 }
 
-/// A text as one word of a shell's line, so that whoever copies the line runs nothing else.
-pub fn shell_word(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_stays_one_word_of_a_line() {
-        for (name, word) in [("/a/b.c", "/a/b.c"), ("/a b", "'/a b'"), ("/a;$(x)'y", r"'/a;$(x)'\''y'"), ("", "''")] {
-            assert_eq!(shell_word(name), word);
-        }
-    }
 
     #[test]
     fn what_could_fool_a_reader_is_spelled_out() {

@@ -9,8 +9,10 @@ use std::{
     sync::Arc,
 };
 
-use vertebra::{Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, ask, deny, proceed};
-use vertebra_bridge::trust::words;
+use vertebra::{
+    Attach as _, BeforeToolUse, Capability, HookOptions as _, Kit, ask, deny, proceed,
+    shell::{CommandLine, ParseLimits, parse, quote},
+};
 use vertebra_kit::bash::{
     CWD,
     policy::{Class, Decision, Ground, judge, judge_script},
@@ -117,6 +119,15 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
     worst
 }
 
+fn words(line: &str) -> Vec<String> {
+    words_of(&parse(line, ParseLimits::default()))
+}
+
+/// Returns the words of a command line, without quotation marks.
+pub(crate) fn words_of(line: &CommandLine) -> Vec<String> {
+    line.words().map(|word| word.text().to_owned()).collect()
+}
+
 /// How many folders a command may go to.
 const MAX_FOLDERS: usize = 8;
 
@@ -195,8 +206,8 @@ fn in_disguise(line: &[String], whole: &Whole, ground: &Ground, left: &mut Left)
             continue;
         }
         let said = &line[at + 1..];
-        let quoted = said.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
-        let told = judge(&format!("vertebra {}", quoted.collect::<Vec<_>>().join(" ")), ground);
+        let told =
+            judge(&format!("vertebra {}", said.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")), ground);
         left.judged -= 1;
         let counts = match identity {
             Identity::Ours => true,

@@ -45,12 +45,13 @@ mod alone;
 mod approval;
 mod clock;
 mod error;
-pub mod shell;
 
 pub mod testing;
 
 pub use points::events;
 pub use tool::paths;
+/// Command lines of a shell as data.
+pub use vertebra_shell as shell;
 
 pub use agent::Agent;
 pub use agent::builder::AgentBuilder;

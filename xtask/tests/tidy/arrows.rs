@@ -36,6 +36,8 @@ fn an_arrow_off_the_map_is_noticed() {
         ("vertebra-server", "vertebra-kit"),    // …and the server gets its agents from whoever composes them
         ("vertebra-bridge", "vertebra-wake"),   // only the kit knows the unsafe call
         ("vertebra-kit", "vertebra-macros"),    // the attribute is used through the agent
+        ("vertebra-kit", "vertebra-shell"),     // …and so is the reader of command lines
+        ("vertebra-shell", "vertebra"),         // which decides nothing
         ("vertebra-hooks", "vertebra"),         // upwards
         ("vertebra-server", "vertebra-cli"),    // nobody uses the command
         ("vertebra", "vertebra-bench"),         // nobody uses the outside
@@ -57,9 +59,10 @@ fn is_allowed(from: &str, to: &str) -> bool {
     let for_nobody = to == "vertebra-cli" || OUTSIDE.contains(&to);
     !for_nobody
         && match from {
-            "vertebra-hooks" | "vertebra-macros" | "vertebra-wake" => false,
-            // Its attribute for tools must be a crate of its own: the compiler wants it so.
-            "vertebra" => to == "vertebra-hooks" || to == "vertebra-macros",
+            "vertebra-hooks" | "vertebra-macros" | "vertebra-shell" | "vertebra-wake" => false,
+            // Its attribute for tools must be a crate of its own: the compiler wants it so. For the reader of command
+            // lines see decision 0028.
+            "vertebra" => ["vertebra-hooks", "vertebra-macros", "vertebra-shell"].contains(&to),
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
             // One policy is hooks and rules: see decision 0009.
             "vertebra-bridge" => to == "vertebra" || to == "vertebra-kit",

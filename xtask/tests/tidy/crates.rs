@@ -7,7 +7,7 @@ use crate::repo::output_of;
 /// The most crates that `vertebra` may be built from, those of this workspace and procedural macros included.
 ///
 /// Lower it when crates leave. `cargo tree -p vertebra-cli -e normal -i CRATE` shows what depends on a crate.
-const MOST: usize = 304;
+const MOST: usize = 305;
 
 /// Lists the crates. The platform is given, so that the number is the same on every machine.
 const TREE: &str = "tree --locked --package vertebra-cli --edges normal --prefix none --no-dedupe \

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use vertebra::{Args, ToolSpec};
+use vertebra::{
+    Args, ToolSpec,
+    shell::{Completeness, ParseLimits, parse},
+};
 use vertebra_kit::permissions::{Effect, Permissions, Rule, RuleTexts, Rules};
 
 use super::{
@@ -190,7 +193,8 @@ pub(super) fn condition_holds(rule: &str, origin: &Origin, call: ClaudeCall<'_>,
     }
     let line = call.input.get("command").and_then(Value::as_str).filter(|_| is_shell(call.tool));
     if let Some(line) = line
-        && (is_broken(line) || (says_more_than_a_name(inside) && runs_or_expands(line)))
+        && (parse(line, ParseLimits::default()).completeness() != Completeness::Whole
+            || (says_more_than_a_name(inside) && runs_or_expands(line)))
     {
         return true;
     }
@@ -303,27 +307,6 @@ fn without_xargs(line: &str) -> Option<String> {
     });
     let line = parts.collect::<Vec<_>>().join("|");
     found.then_some(line)
-}
-
-/// Whether no shell would take a line: a quote or a parenthesis is left open.
-fn is_broken(line: &str) -> bool {
-    let (mut open, mut quote) = (Vec::new(), None);
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
-        match (quote, c) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), _) => {}
-            (_, '\\') => drop(rest.next()),
-            (None, '\'' | '"') => quote = Some(c),
-            (_, '`') if open.last() == Some(&'`') => drop(open.pop()),
-            (_, '`') => open.push('`'),
-            (None, '(') => open.push('('),
-            // `case` ends its patterns so.
-            (None, ')') if open.last() == Some(&'(') => drop(open.pop()),
-            _ => {}
-        }
-    }
-    quote.is_some() || !open.is_empty()
 }
 
 /// A rule about a field of a call's input: `Agent(Explore)`, `Skill(commit)`, `Agent(model:opus)`.

@@ -2,8 +2,7 @@
 //! as strings.
 
 use serde_json::{Map, Value};
-
-use crate::shell_word;
+use vertebra::shell::{quote, quote_line};
 
 /// Parses lists and objects that were sent as JSON strings. Arguments with these names stay strings.
 pub(super) fn read_texts(args: &mut Map<String, Value>, meant: &[&str]) {
@@ -30,8 +29,8 @@ pub(super) fn gather_commands(args: &mut Map<String, Value>) -> bool {
     lines.extend(typed);
     // A program and its arguments, without a shell.
     if let (Some(Value::String(program)), Some(Value::Array(words))) = (args.get("command"), args.get("args")) {
-        let words = words.iter().filter_map(Value::as_str).map(shell_word);
-        lines.push(std::iter::once(program.clone()).chain(words).collect::<Vec<_>>().join(" "));
+        let words = words.iter().filter_map(Value::as_str).map(quote);
+        lines.push(std::iter::once(program.as_str().into()).chain(words).collect::<Vec<_>>().join(" "));
     }
     if lines.is_empty() {
         return false;
@@ -46,13 +45,11 @@ pub(super) fn gather_commands(args: &mut Map<String, Value>) -> bool {
 fn line(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => Some(line.clone()),
-        Value::Array(words) => {
-            Some(words.iter().filter_map(Value::as_str).map(shell_word).collect::<Vec<_>>().join(" "))
-        }
+        Value::Array(words) => Some(quote_line(words.iter().filter_map(Value::as_str))),
         Value::Object(parts) => {
             let words = parts.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
             let program = parts.get("command").and_then(Value::as_str)?;
-            Some(std::iter::once(program.to_owned()).chain(words.map(shell_word)).collect::<Vec<_>>().join(" "))
+            Some(std::iter::once(program.into()).chain(words.map(quote)).collect::<Vec<_>>().join(" "))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }

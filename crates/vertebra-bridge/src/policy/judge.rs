@@ -6,7 +6,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use vertebra::{
     Agent, AgentPoint, AgentState, Alone, AnyFired, Args, At, Changeable, Clock, Kind, PointInfo, Ran, Record, RunInfo,
-    SystemClock, ToolSpec, point_named, shell,
+    SystemClock, ToolSpec, point_named, shell::CommandLine,
 };
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
@@ -100,8 +100,8 @@ impl Policy {
             // A tool that is not known may be a shell. One of a server runs its commands elsewhere.
             let is_here = !text("tool").starts_with("mcp__");
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-            for line in args.command_lines().filter(|_| is_here) {
-                let judged = bash::judge_aside(&clock, &line, &ground).await;
+            for line in args.command_lines().iter().filter(|_| is_here) {
+                let judged = bash::judge_aside(&clock, line.text(), &ground).await;
                 if judged.decision == bash::Decision::Deny {
                     let by = "bash policy".to_owned();
                     return Some(Word { decision: Decision::Deny, reason: judged.reason, by });
@@ -217,7 +217,7 @@ fn is_call(point: &str) -> bool {
 
 /// Denies a command line that is beyond what matchers and rules read of it.
 fn unread(args: &Args) -> Option<Word> {
-    args.command_lines().any(|line| shell::is_beyond_reading(&line)).then(|| Word {
+    args.command_lines().iter().any(CommandLine::is_beyond_reading).then(|| Word {
         decision: Decision::Deny,
         reason: "the command is too complex to judge; split it into simpler commands".to_owned(),
         by: "policy".to_owned(),

@@ -26,7 +26,6 @@ pub use self::{
     own::Own,
     project::{Kind, Project, ProjectFile},
     remains::{Remains, ask_person, needs_person, only_refusing, unreadable},
-    scripts::words,
     seals::{Seal, Seals},
     store::{Store, TrustError},
 };

@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use vertebra::shell::only_starts;
+
 /// Programs that load no code from the folder in which they run, apart from what their command line says.
 const BOUNDED: &[&str] = &[
     ":",
@@ -227,9 +229,6 @@ const OPEN: &[&str] = &[
     "yarn",
 ];
 
-/// Programs that start the program which follows.
-const WRAPPERS: &[&str] = &["builtin", "command", "env", "exec", "nice", "nohup", "stdbuf", "time", "timeout"];
-
 /// Variables that make programs load code. One `*` at the end stands for the rest of a name.
 const LOADING: &[&str] = &[
     "BASH_ENV",
@@ -316,7 +315,7 @@ pub(super) fn known(name: &str) -> Known {
     match name {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => Known::Interpreter(Interpreter::Shell),
         "awk" | "gawk" | "mawk" | "sed" | "jq" => Known::Interpreter(Interpreter::Filter),
-        _ if WRAPPERS.contains(&name) => Known::Wrapper,
+        _ if name == "exec" || only_starts(name) => Known::Wrapper,
         _ if BOUNDED.contains(&name) => Known::Bounded,
         _ if OPEN.contains(&name) => Known::Open,
         _ => Known::Unknown,

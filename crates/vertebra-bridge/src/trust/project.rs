@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vertebra::shell::quote;
+
 use super::{
     Standing,
     folder::{self, Folder},
@@ -19,7 +21,7 @@ use crate::{
         self, FILE_NAME, LOCAL_NAME, Level, ModelSettings, Salvaged, SettingsError, Sheet, parse, project_file,
         project_root,
     },
-    shell_word, shown,
+    shown,
 };
 
 /// Settings of Claude Code, whose hooks and permissions apply here too.
@@ -228,7 +230,7 @@ impl Project {
         let dir = if here.is_ok_and(|here| here == self.folder) {
             String::new()
         } else {
-            format!(" --dir {}", shown(&shell_word(&self.folder.to_string_lossy())))
+            format!(" --dir {}", shown(&quote(&self.folder.to_string_lossy())))
         };
         let held = if matches!(standing, Standing::Changed(_)) {
             "What it refuses stays in force, and calls that change something need your approval. "

@@ -81,7 +81,11 @@ fn of_text(script: Script<'_>, value: &dyn Fn(&str) -> Option<String>, depth: us
         return vec!["nests commands too deeply to be read".to_owned()];
     }
     let mut found = Vec::new();
-    for command in Shell::read(text, value).commands {
+    let shell = Shell::read(text, value);
+    if shell.is_cut {
+        found.push("has more commands than can be read".to_owned());
+    }
+    for command in shell.commands {
         let by_hand = command.sets.iter().map(String::as_str).filter(|name| *name != "PATH");
         let exports = command.words.first().and_then(|word| word.text.as_deref());
         let exported = command.words.iter().filter_map(|word| text.get(word.range.clone())?.split_once('='));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use vertebra::shell::{ParseLimits, Word, parse};
 use vertebra_kit::plain;
 
 /// How many folders of a command are searched for the words that follow them.
@@ -123,64 +124,22 @@ impl Search<'_> {
     }
 }
 
-/// Returns the words of a line and the words inside them: `sh -c 'tools/check.sh'`, `--config=tools/check.toml`.
+/// Returns the words of a line and the words inside them: `sh -c 'tools/check.sh'`, `--config=tools/check.toml`. A file that is
+/// only written is left out: a log changes whenever its hook runs.
 fn pieces(line: &str) -> Vec<String> {
-    // A path in a list may contain spaces. A text with a redirection is a command line.
-    let whole = split(line).iter().all(|(_, written)| !written).then(|| line.to_owned());
-    let mut pieces = Vec::from_iter(whole);
-    for word in read_words(line) {
+    let parsed = parse(line, ParseLimits::default());
+    // A path in a list may contain spaces, and code is no shell. A text with a redirection is a command line.
+    let is_line = parsed.commands().iter().any(|command| !command.redirects().is_empty());
+    let whole = Some(line).filter(|_| !is_line);
+    let documents = parsed.documents().iter().map(|document| document.text.as_str());
+    let mut pieces = Vec::new();
+    for word in parsed.read_words().map(Word::text).chain(documents).chain(whole) {
         let parts = word.split(|letter: char| is_between(letter) || matches!(letter, '"' | '\'' | '=' | ',' | ':'));
-        let parts: Vec<String> = parts.filter(|part| !part.is_empty() && *part != word).map(str::to_owned).collect();
-        let glued = word.starts_with('-').then(|| word.get(2..).map(str::to_owned)).flatten();
-        pieces.push(word);
-        pieces.extend(parts);
-        pieces.extend(glued);
+        pieces.extend(parts.filter(|part| !part.is_empty() && *part != word).map(str::to_owned));
+        pieces.extend(word.strip_prefix('-').and_then(|glued| Some(glued.get(1..)?.to_owned())));
+        pieces.push(word.to_owned());
     }
     pieces
-}
-
-/// Returns the words of a command line, without quotation marks.
-pub fn words(line: &str) -> Vec<String> {
-    split(line).into_iter().map(|(word, _)| word).collect()
-}
-
-/// Like [`words`], without files that are only written: a log file changes whenever its hook runs.
-fn read_words(line: &str) -> impl Iterator<Item = String> {
-    let is_run = |word: &str| word.contains("$(") || word.contains('`');
-    split(line).into_iter().filter(move |(word, written)| !written || is_run(word)).map(|(word, _)| word)
-}
-
-/// Returns the words of a command line, and whether each one follows `>`.
-fn split(line: &str) -> Vec<(String, bool)> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    let (mut written, mut before) = (false, ' ');
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' if quote != Some('\'') => word.extend(letters.next()),
-            '"' | '\'' if quote.is_none() => quote = Some(letter),
-            _ if quote == Some(letter) => quote = None,
-            _ if quote.is_none() && is_between(letter) => {
-                if !word.is_empty() {
-                    words.push((std::mem::take(&mut word), written));
-                    written = false;
-                }
-                written = match letter {
-                    // `a>b`, `2>b`, `>>b`, `&>b`, but neither `<>b`, which reads too, nor `=>`, which is not shell syntax.
-                    '>' => !matches!(before, '<' | '=' | '-'),
-                    // `>|b`, `>&b`
-                    '|' | '&' => written && before == '>',
-                    ' ' | '\t' => written,
-                    _ => false,
-                };
-            }
-            _ => word.push(letter),
-        }
-        before = letter;
-    }
-    words.push((word, written));
-    words.retain(|(word, _)| !word.is_empty());
-    words
 }
 
 fn is_between(letter: char) -> bool {

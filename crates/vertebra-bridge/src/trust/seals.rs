@@ -16,11 +16,12 @@ use super::{
     loads::{Ground, Loads, PROJECT, PYTHON_ALONE},
     programs, scripts,
 };
+use vertebra::shell::quote;
 use vertebra_kit::process::on_path;
 
 use crate::{
     settings::{Words, project_root},
-    shell_word, shown,
+    shown,
 };
 
 /// How large a file may be that a hook names and that lies outside its folder.
@@ -333,7 +334,7 @@ fn edited(
 ) -> Words {
     match words {
         Words::Line(line) => {
-            let paths = edits.iter().map(|(range, path)| (range.clone(), shell_word(&path.to_string_lossy())));
+            let paths = edits.iter().map(|(range, path)| (range.clone(), quote(&path.to_string_lossy()).into_owned()));
             let flags = flags.iter().map(|(at, flags)| (*at..*at, format!(" {}", flags.join(" "))));
             let mut edits: Vec<_> = paths.chain(flags).collect();
             edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));

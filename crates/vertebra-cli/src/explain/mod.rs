@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
-use vertebra_bridge::shell_word;
+use vertebra::shell::quote_line;
 use vertebra_kit::bash::policy::{Ground, Judgement, judge};
 
 use self::here::Here;
@@ -100,7 +100,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
 fn command_line(words: &[String]) -> String {
     match words {
         [line] => line.clone(),
-        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+        words => quote_line(words),
     }
 }
 

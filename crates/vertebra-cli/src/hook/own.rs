@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra::{BeforeToolUse, PermissionRequest};
+use vertebra::{BeforeToolUse, PermissionRequest, shell::CommandLine};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,
-    trust::{ask_person, words},
+    trust::ask_person,
     wire::{Decision, Judgement},
 };
 use vertebra_kit::{
@@ -14,7 +14,10 @@ use vertebra_kit::{
     is_policy, plain,
 };
 
-use crate::{assembly::World, own};
+use crate::{
+    assembly::World,
+    own::{self, words_of},
+};
 
 /// Turns a judgement into a denial if the call would answer for a person. Turns it into a question if the call would change
 /// what is trusted or our settings, or if a trusted policy is missing and the call may change something. A host that cannot
@@ -60,12 +63,12 @@ fn touches_ours(event: &HostEvent, folder: &Path, world: &World) -> bool {
     let leads_there = |path: &Path| ours.iter().any(|ours| path.starts_with(ours));
     let Ok(call) = event.happened.typed(BeforeToolUse) else { return false };
     for command in call.command_lines() {
-        let words = words(&command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
-        if names(&command) || words.into_iter().any(|word| leads_there(&real(&folder.join(word)))) {
+        let words = words_of(command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
+        if names(command.text()) || words.into_iter().any(|word| leads_there(&real(&folder.join(word)))) {
             return true;
         }
     }
-    if call.command_lines().next().is_some() {
+    if !call.command_lines().is_empty() {
         return false;
     }
     let home = world.variables.get("HOME").map(|home| real(Path::new(home)));
@@ -97,7 +100,7 @@ fn commands(event: &HostEvent) -> Option<String> {
         "BeforeToolUse" => happened.typed(BeforeToolUse).ok()?.call,
         _ => happened.typed(PermissionRequest).ok()?.asked.call,
     };
-    let lines: Vec<String> = call.command_lines().collect();
+    let lines: Vec<&str> = call.command_lines().iter().map(CommandLine::text).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vertebra::shell::simple_commands;
+use vertebra::shell::{ParseLimits, parse};
 
 use super::{
     Bash,
@@ -64,7 +64,7 @@ impl Hidden {
 /// belongs to another registry is then looked for in the public one.
 pub(super) fn npm_settings(bash: &Bash, command: &str, folder: &Path, variables: &Variables) -> Option<String> {
     // What only runs scripts of the project has no use for them.
-    if !simple_commands(command).iter().chain([&command.to_owned()]).any(|command| is_npm(command)) {
+    if !parse(command, ParseLimits::default()).texts().iter().any(|command| is_npm(command)) {
         return None;
     }
     let home = variables.folder("HOME")?;

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vertebra::shell::simple_commands;
+use vertebra::shell::{ParseLimits, parse};
 
 use super::{
     environment::Variables,
@@ -152,9 +152,7 @@ pub(super) fn fetches(command: &str) -> bool {
 
 /// The simple commands in a command that fetch something, each with its program and subcommand.
 fn fetched(command: &str) -> impl Iterator<Item = (String, String)> {
-    // One command alone is not listed.
-    let mut commands = simple_commands(command);
-    commands.extend(commands.is_empty().then(|| command.to_owned()));
+    let commands = parse(command, ParseLimits::default()).texts().to_vec();
     commands.into_iter().filter_map(|simple| fetched_by(&simple).map(|fetches| (simple, fetches)))
 }
 

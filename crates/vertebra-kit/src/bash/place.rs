@@ -8,7 +8,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, paths::absolute, proceed};
+use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, paths::absolute, proceed, shell::quote};
 
 use super::{
     Lift, TOOL,
@@ -169,9 +169,11 @@ impl Note {
     /// The command, preceded on its own line by the order to note the folder when the shell ends, however it ends.
     pub(super) fn script(&self, command: &str) -> String {
         // A job that is killed before it has become a program ends with the same order, and has to leave it.
-        let file = quoted(&self.folder.path().join(NOTE).to_string_lossy());
+        let file = self.folder.path().join(NOTE);
+        let file = file.to_string_lossy();
+        let file = quote(&file);
         let noting = format!("[[ $BASHPID != $$ ]] || {{ builtin pwd -P >>{file}; }} 2>/dev/null");
-        format!("trap {} EXIT;{command}", quoted(&noting))
+        format!("trap {} EXIT;{command}", quote(&noting))
     }
 
     /// All that was noted, if it is text. Read by the handle: the path may lead elsewhere by now.
@@ -181,11 +183,6 @@ impl Note {
         self.file.take(PATH_BYTES).read_to_string(&mut text)?;
         Ok(text)
     }
-}
-
-/// One word for a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Keeps the folder for the next call of the agent, and what the session was granted.

@@ -1,6 +1,6 @@
 //! Rebases that run commands: the sandbox lets no list of steps name one, so such a rebase would stop half-way.
 
-use vertebra::shell::simple_commands;
+use vertebra::shell::{ParseLimits, parse};
 
 /// Why such a command is not run, and what to do instead.
 pub(super) const WHY: &str = "not run: the steps of a rebase stay closed whatever a person answers, because git would run \
@@ -13,9 +13,7 @@ pub(super) fn runs_commands(line: &str) -> bool {
     if !line.contains("rebase") {
         return false;
     }
-    let listed = simple_commands(line);
-    let alone = listed.is_empty().then(|| line.trim().to_owned());
-    listed.into_iter().chain(alone).any(|command| {
+    parse(line, ParseLimits::default()).texts().iter().any(|command| {
         let words: Vec<&str> = command.split(' ').collect();
         let git = words.iter().position(|word| *word == "git" || word.ends_with("/git"));
         let rebase = words.iter().position(|word| *word == "rebase");

@@ -1,6 +1,6 @@
 //! `Bash(…)`: patterns of simple commands.
 
-use vertebra::shell::simple_commands;
+use vertebra::shell::{ParseLimits, only_starts, parse};
 
 use super::rule::Wrong;
 
@@ -65,7 +65,8 @@ fn forms(command: &str) -> Vec<String> {
 
 /// Normalises a pattern: removes quotes and checks that it is one command.
 fn plain(text: &str) -> Result<String, Wrong> {
-    let commands = simple_commands(text);
+    let parsed = parse(text, ParseLimits::default());
+    let commands = parsed.texts();
     let Some((first, others)) = commands.split_first() else { return Ok(text.to_owned()) };
     // `sudo rm *` is listed together with the `rm *` in it.
     if others.iter().all(|inner| first.ends_with(inner.as_str())) {
@@ -126,10 +127,6 @@ impl Redirection<'_> {
     }
 }
 
-/// Programs that only run another command.
-const WRAPPERS: &[&str] =
-    &["builtin", "command", "env", "ionice", "nice", "noglob", "nohup", "stdbuf", "time", "timeout"];
-
 /// Options of those programs that open no file and change no setting.
 const OPTIONS: &[&str] = &[
     "--",
@@ -182,11 +179,10 @@ fn is_harmless_head(head: &str) -> bool {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     };
     let mut words = head.split(' ').peekable();
-    let starts = words.peek().is_some_and(|word| WRAPPERS.contains(word) || is_harmless_assignment(word));
+    let starts = words.peek().is_some_and(|word| only_starts(word) || is_harmless_assignment(word));
     starts
-        && words.all(|word| {
-            WRAPPERS.contains(&word) || OPTIONS.contains(&word) || duration(word) || is_harmless_assignment(word)
-        })
+        && words
+            .all(|word| only_starts(word) || OPTIONS.contains(&word) || duration(word) || is_harmless_assignment(word))
 }
 
 fn is_harmless_assignment(word: &str) -> bool {

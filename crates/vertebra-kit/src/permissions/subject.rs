@@ -10,7 +10,7 @@ use serde_json::Value;
 use vertebra::{
     Args, ToolCall, ToolSpec,
     paths::absolute,
-    shell::{further_commands, simple_commands},
+    shell::{ParseLimits, parse},
 };
 
 use super::{
@@ -134,12 +134,12 @@ impl Subject {
         let (base, wide_base) = standing.bases();
         let Standing { folder, shell, home, refuses_paths, reads, writable, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(call.tool.shared()).chain(call.aliases.iter().cloned()).collect();
-        let commands = commands(call);
+        let commands = call.simple_commands().map(str::to_owned).collect();
         let mut subject = Self {
             names,
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
-            further: further_commands(call.command().unwrap_or_default(), &commands),
+            further: call.further_commands().map(str::to_owned).collect(),
             hidden: call.hidden_command(),
             needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
@@ -509,20 +509,13 @@ fn spellings(folder: &str) -> Vec<String> {
     std::iter::once(written).chain(real).collect()
 }
 
-/// Returns the simple commands of a call.
-fn commands(call: &ToolCall) -> Vec<String> {
-    let plain = lines(call).filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
-    plain.chain(call.simple_commands()).collect()
-}
-
 fn lines(call: &ToolCall) -> impl Iterator<Item = &str> {
     ["command", "cmd"].iter().filter_map(|name| call.args.text(name))
 }
 
 /// Returns the simple commands of a line.
 fn listed(line: &str) -> Vec<String> {
-    let commands = simple_commands(line);
-    if commands.is_empty() { vec![line.trim().to_owned()] } else { commands }
+    parse(line, ParseLimits::default()).texts().to_vec()
 }
 
 /// Returns where the command line of a call runs, if it has exactly one.

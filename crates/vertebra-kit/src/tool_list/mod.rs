@@ -1,11 +1,12 @@
 //! Lists of tools as people write them: `Read, Grep, Bash(git *), Edit(src/**)`.
 
-mod command;
-
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::{events::ToolAsked, shell::further_commands};
+use vertebra::{
+    events::ToolAsked,
+    shell::{CommandLine, Completeness},
+};
 
 use crate::{
     front_matter::Words,
@@ -85,8 +86,7 @@ impl ToolList {
     pub(crate) fn touches(&self, call: &ToolAsked) -> bool {
         let mut subjects = Subjects::of(call);
         // A refusal also means commands that another program runs: `poetry run rm x`.
-        let line = call.command().filter(|_| subjects.folder.is_none()).unwrap_or_default();
-        subjects.all.extend(further_commands(line, &subjects.all));
+        subjects.all.extend(call.further_commands().map(str::to_owned));
         self.0.iter().filter(|entry| entry.names(&call.tool, &call.aliases)).any(|entry| match &entry.only {
             Some(only) => subjects.all.iter().any(|subject| subjects.fits_somehow(only, subject)),
             None => true,
@@ -144,15 +144,12 @@ impl<'a> Subjects<'a> {
             let folder = Some(&*call.at.run.working_directory);
             return Self { all: call.paths().collect(), redirected: false, folder };
         }
-        let mut all = call.simple_commands();
-        if all.is_empty() {
-            all.extend(call.command().map(str::to_owned));
-        }
+        let mut all: Vec<String> = call.simple_commands().map(str::to_owned).collect();
         // A list that long may leave something out, so nobody can say what the call is about.
         if call.is_beyond_reading() {
             all.clear();
         }
-        Self { all, redirected: call.command().is_some_and(command::is_redirected), folder: None }
+        Self { all, redirected: call.command_lines().iter().any(writes), folder: None }
     }
 
     fn fits(&self, only: &Only, subject: &str) -> bool {
@@ -169,6 +166,14 @@ impl<'a> Subjects<'a> {
             Some(_) => self.fits(only, subject),
         }
     }
+}
+
+/// Returns whether a command line may write into a file other than `/dev/null`. If it is not read as a whole, every `>` counts,
+/// and so it does with `[[`, which is a program to some shells.
+fn writes(line: &CommandLine) -> bool {
+    let mut redirects = line.commands().iter().flat_map(|command| command.redirects());
+    redirects.any(|to| to.writes() && to.target().known() != Some("/dev/null"))
+        || ((line.completeness() != Completeness::Whole || line.text().contains("[[")) && line.text().contains('>'))
 }
 
 fn path_fits(glob: &str, folder: &str, path: &str) -> bool {
@@ -239,7 +244,8 @@ mod tests {
         }
         assert!(!git.covers(&asked("bash", json!({"command": ["rm", "x"]}))), "a command as a list of words");
         assert!(!git.covers(&asked("bash", json!({}))), "a call that says nothing");
-        let many: Vec<String> = (0..vertebra::shell::MAX_COMMANDS).map(|number| format!("git show {number}")).collect();
+        let many: Vec<String> =
+            (0..vertebra::shell::ParseLimits::default().commands).map(|number| format!("git show {number}")).collect();
         assert!(!git.covers(&bash(&many.join("; "))), "a line that is too long to be judged");
     }
 
@@ -271,6 +277,7 @@ mod tests {
             "git log # '\ngit show > x # '",
             "git log <<E\n'\nE\ngit show > x '",
             "git log '\\' > x '",
+            "[[ a > x ]]; git log",
         ] {
             assert!(!git.covers(&bash(line)), "{line}");
         }

@@ -8,13 +8,13 @@ use std::{
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::{Map, Value, json};
 use vertebra_hooks::{
-    Attribute, AttributeValue, Event, Identity, Kind, PatternKind, Point, PointCode, Verdict as _, verdict,
+    Attribute, AttributeValue, Commands, Event, Identity, Kind, PatternKind, Point, PointCode, Verdict as _, verdict,
 };
+use vertebra_shell::{ParseLimits, parse};
 
 use crate::{
     AgentPoint, AgentState, AnyPoint, At, Changeable, ContextMode, PointError, PointInfo, attribute,
     points::attributes::of_run,
-    shell,
     tool::{call::commands, paths},
 };
 
@@ -142,8 +142,13 @@ impl Event for DeclaredEvent {
                 Some(AttributeValue::Texts(paths.flat_map(|path| self.forms_of(path)).collect()))
             }
             (PatternKind::Regex, Value::String(line)) if key == attribute::command::ATTRIBUTE.key => {
-                let simple = shell::simple_commands(line);
-                Some(AttributeValue::Commands(Box::new(commands(Some(line), simple))))
+                let parsed = [parse(line, ParseLimits::default())];
+                let Commands { simple, further, .. } = commands(Some(line), &parsed);
+                let owned =
+                    |texts: Vec<Cow<'_, str>>| texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect();
+                let line = Some(Cow::Borrowed(line.as_str()));
+                let commands = Commands { line, simple: owned(simple), further: owned(further) };
+                Some(AttributeValue::Commands(Box::new(commands)))
             }
             (_, Value::String(text)) => Some(AttributeValue::Text(text)),
             (_, Value::Array(texts)) => Some(AttributeValue::Texts(texts.iter().map(text).collect())),

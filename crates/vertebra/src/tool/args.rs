@@ -1,14 +1,17 @@
 //! The arguments of a tool call: a JSON object with shared structure.
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Map, Value, map};
+use vertebra_shell::{CommandLine, ParseLimits, parse, quote_line};
 
-/// Arguments of a tool call. Cloning is O(1); the first write after a clone copies. The digest is computed once.
+/// Arguments of a tool call. Cloning is O(1); the first write after a clone copies. The digest is computed once, and command
+/// lines are parsed once.
 #[derive(Clone, Default)]
 pub struct Args(Arc<Shared>);
 
@@ -16,10 +19,11 @@ pub struct Args(Arc<Shared>);
 struct Shared {
     map: Map<String, Value>,
     digest: OnceLock<blake3::Hash>,
+    lines: OnceLock<Vec<CommandLine>>,
 }
 
 impl Clone for Shared {
-    /// Whoever copies the arguments changes them, so the copy has no digest.
+    /// Whoever copies the arguments changes them, so the copy has no digest and no parsed lines.
     fn clone(&self) -> Self {
         self.map.clone().into()
     }
@@ -27,14 +31,17 @@ impl Clone for Shared {
 
 impl From<Map<String, Value>> for Shared {
     fn from(map: Map<String, Value>) -> Self {
-        Self { map, digest: OnceLock::new() }
+        Self { map, digest: OnceLock::new(), lines: OnceLock::new() }
     }
 }
 
 impl Args {
-    /// The command lines among the arguments. One that is a list of words is quoted as a shell would need it.
-    pub fn command_lines(&self) -> impl Iterator<Item = String> {
-        ["command", "cmd"].iter().filter_map(|name| self.get(name)).filter_map(line)
+    /// The command lines among the arguments, parsed. One that is a list of words is quoted as a shell would need it.
+    pub fn command_lines(&self) -> &[CommandLine] {
+        self.0.lines.get_or_init(|| {
+            let lines = ["command", "cmd"].iter().filter_map(|name| line(self.get(name)?));
+            lines.map(|line| parse(&line, ParseLimits::default())).collect()
+        })
     }
 
     /// The argument of this name.
@@ -103,10 +110,11 @@ impl Args {
         digest.to_hex().to_string()
     }
 
-    /// The map, to change. What was the digest is not the digest any more.
+    /// The map, to change. What was computed of it does not hold any more.
     fn write(&mut self) -> &mut Map<String, Value> {
         let shared = Arc::make_mut(&mut self.0);
         shared.digest.take();
+        shared.lines.take();
         &mut shared.map
     }
 }
@@ -230,12 +238,12 @@ impl TryFrom<Value> for Args {
 }
 
 /// A command as a line, also where it is a list of words.
-pub(super) fn line(command: &Value) -> Option<String> {
+fn line(command: &Value) -> Option<Cow<'_, str>> {
     match command {
-        Value::String(line) => Some(line.clone()),
+        Value::String(line) => Some(Cow::Borrowed(line)),
         Value::Array(words) => {
-            let words = words.iter().filter_map(Value::as_str);
-            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
+            let text = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+            Some(Cow::Owned(quote_line(words.iter().map(text))))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
@@ -275,6 +283,19 @@ mod tests {
         assert_eq!(changed.digest(), args(json!({"a": 2})).digest());
         changed.set("a", 1);
         assert_eq!(changed.digest(), before);
+    }
+
+    #[test]
+    fn a_command_line_is_parsed_once_and_again_after_a_change() {
+        let mut changed = args(json!({"command": "ls; rm x"}));
+        let shared = changed.clone();
+        let texts = |args: &Args| args.command_lines()[0].texts().to_vec();
+        assert_eq!(texts(&changed), ["ls", "rm x"]);
+        assert!(std::ptr::eq(changed.command_lines(), shared.command_lines()), "a clone shares what was parsed");
+        changed.set("command", "ls");
+        assert_eq!((texts(&changed), texts(&shared).len()), (vec!["ls".to_owned()], 2));
+        *changed.entry("command").or_insert("") = json!(["time", "a b"]);
+        assert_eq!(changed.command_lines()[0].text(), "'time' 'a b'");
     }
 
     #[test]

@@ -3,14 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use vertebra_hooks::Commands;
+use vertebra_shell::CommandLine;
 
-use crate::{
-    Args, ToolName,
-    shell::{self, Listed},
-    tool::{args::line, paths},
-};
+use crate::{Args, ToolName, tool::paths};
 
 /// A tool call. A model asks for it, hooks judge and change it, a tool runs it.
 ///
@@ -132,50 +128,34 @@ impl ToolCall {
         paths::in_args(&self.args).flat_map(|path| paths::forms(working_directory, folder, path)).collect()
     }
 
-    /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
-    pub fn is_beyond_reading(&self) -> bool {
-        !self.listed().is_whole
-    }
-
-    /// Each simple command that the call would run, whether its command is a line or a list of words. A line that is one
-    /// plain command is not listed: see [`shell::simple_commands`].
-    pub fn simple_commands(&self) -> Vec<String> {
-        self.listed().commands
-    }
-
-    /// The command line, its commands, and those that it may run besides: see [`shell::further_commands`].
-    pub(crate) fn commands(&self) -> Commands<'_> {
-        commands(self.command(), self.simple_commands())
-    }
-
-    /// A command of the call that cannot be known before it runs: see [`shell::hidden_command`].
-    pub fn hidden_command(&self) -> Option<String> {
-        self.command_lines().find_map(|line| shell::hidden_command(&line))
-    }
-
-    /// The command lines of the call: see [`Args::command_lines`].
-    pub fn command_lines(&self) -> impl Iterator<Item = String> {
+    /// The command lines of the call, parsed once: see [`Args::command_lines`].
+    pub fn command_lines(&self) -> &[CommandLine] {
         self.args.command_lines()
     }
 
-    fn given(&self) -> impl Iterator<Item = &Value> {
-        ["command", "cmd"].iter().filter_map(|name| self.args.get(name))
+    /// Whether its commands have more to them than is listed: see [`CommandLine::is_beyond_reading`].
+    pub fn is_beyond_reading(&self) -> bool {
+        self.command_lines().iter().any(CommandLine::is_beyond_reading)
     }
 
-    fn listed(&self) -> Listed {
-        let mut all = Listed { commands: Vec::new(), is_whole: true };
-        let is_only = self.given().count() == 1;
-        for value in self.given() {
-            let Some(line) = line(value) else { continue };
-            let listed = shell::listed(&line);
-            all.is_whole &= listed.is_whole;
-            if let Value::Array(words) = value {
-                all.commands.push(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
-            }
-            all.commands.extend(listed.commands);
-            all.commands.extend((value.is_string() && !is_only).then_some(line));
-        }
-        all
+    /// Each simple command that the call would run: see [`CommandLine::texts`].
+    pub fn simple_commands(&self) -> impl Iterator<Item = &str> {
+        self.command_lines().iter().flat_map(CommandLine::texts).map(String::as_str)
+    }
+
+    /// Commands that it may run besides: see [`CommandLine::further`].
+    pub fn further_commands(&self) -> impl Iterator<Item = &str> {
+        self.command_lines().iter().flat_map(CommandLine::further).map(String::as_str)
+    }
+
+    /// A command of the call that cannot be known before it runs: see [`CommandLine::hidden`].
+    pub fn hidden_command(&self) -> Option<String> {
+        self.command_lines().iter().find_map(CommandLine::hidden)
+    }
+
+    /// The command line as matchers test it, its commands, and those that it may run besides.
+    pub(crate) fn commands(&self) -> Commands<'_> {
+        commands(self.command(), self.command_lines())
     }
 
     /// Whether this is still the call that the other is, arguments aside.
@@ -184,11 +164,21 @@ impl ToolCall {
     }
 }
 
-/// A command line as matchers test it, with its simple commands.
-pub(crate) fn commands(line: Option<&str>, simple: Vec<String>) -> Commands<'_> {
-    let further = shell::further_commands(line.unwrap_or_default(), &simple);
-    let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();
-    Commands { line: line.map(Cow::Borrowed), simple: owned(simple), further: owned(further) }
+/// Command lines as matchers test them. `line` is the text of the first, if it was not a list of words.
+pub(crate) fn commands<'c>(line: Option<&'c str>, lines: &'c [CommandLine]) -> Commands<'c> {
+    let mut simple: Vec<Cow<'c, str>> = Vec::new();
+    let mut further = Vec::new();
+    for parsed in lines {
+        let texts = parsed.texts().iter().map(|text| Cow::Borrowed(text.as_str()));
+        simple.extend(texts);
+        // Of several lines, each is tested as a whole too.
+        simple.extend((lines.len() > 1).then(|| Cow::Borrowed(parsed.text())));
+        further.extend(parsed.further().iter().map(|text| Cow::Borrowed(text.as_str())));
+    }
+    if simple.len() == 1 && line == simple.first().map(|only| &**only) {
+        simple.clear();
+    }
+    Commands { line: line.map(Cow::Borrowed), simple, further }
 }
 
 #[cfg(test)]

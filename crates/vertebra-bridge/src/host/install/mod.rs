@@ -262,7 +262,7 @@ fn expects(scope: Scope) -> Option<&'static str> {
 }
 
 fn command(host: &Host, moment: &Moment, program: &str, scope: Scope) -> String {
-    let command = format!("{}{}{}", crate::shell_word(program), mark(host), moment.name);
+    let command = format!("{}{}{}", vertebra::shell::quote(program), mark(host), moment.name);
     expects(scope).map_or_else(|| command.clone(), |word| format!("{command} {word}"))
 }
 

@@ -96,3 +96,10 @@ fn an_ordinary_script_is_not_reported() {
         assert_eq!(found(name, text), Vec::<String>::new(), "{text}");
     }
 }
+
+#[test]
+fn a_long_script_is_read_to_its_end() {
+    let long = "echo a\n".repeat(20_000);
+    assert_eq!(found("c.sh", &long), Vec::<String>::new());
+    assert!(!found("c.sh", &format!("{long}make x\n")).is_empty());
+}

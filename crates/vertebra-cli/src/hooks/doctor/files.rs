@@ -51,7 +51,7 @@ pub(super) fn of_words(what: &str, started: &Words, filled: Filled, folder: &Pat
     let command = match (started, filled) {
         (Words::Line(line), _) => first(line, &known),
         (Words::List(list), Filled::AsThere) => {
-            let words: Vec<String> = list.iter().map(|word| known.in_place(word)).collect();
+            let words: Vec<String> = list.iter().map(|word| known.filled(word)).collect();
             // A variable that is still unresolved has a value only at run time.
             let is_open = words.first().is_some_and(|program| program.contains("${"));
             (!is_open).then_some(First { words, may_fail: false })

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use vertebra::shell::{Completeness, Joint, ParseLimits, Piece, Via, Word, parse};
+
 /// Shell builtins and keywords.
 const OF_THE_SHELL: &[&str] = &[
     "!",
@@ -91,7 +93,7 @@ const OF_THE_SHELL: &[&str] = &[
 /// A simple command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct First {
-    /// Its words up to the first redirection, with known variables replaced.
+    /// Its words, with known variables replaced.
     pub(super) words: Vec<String>,
     /// Whether the line has a fallback, such as `|| true`.
     pub(super) may_fail: bool,
@@ -107,108 +109,57 @@ pub(super) struct Known<'k> {
 
 /// Returns the first command of a line, or `None` if it cannot be determined.
 pub(super) fn first(line: &str, known: &Known<'_>) -> Option<First> {
-    let mut rest = line.trim_start();
-    while rest.starts_with('#') {
-        rest = rest.split_once('\n')?.1.trim_start();
-    }
-    let (words, after) = words(rest, known)?;
-    let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
-    let words: Vec<String> = words.into_iter().skip_while(assigns).collect();
-    let program = words.first()?;
-    // The value of a variable or a pattern is not known here.
-    let is_open = program.contains(['$', '`', '*', '?', '[', '{', '}', '~']) || after.starts_with('(');
-    if is_open || OF_THE_SHELL.contains(&&**program) {
+    let parsed = parse(line, ParseLimits::default());
+    let (command, others) = parsed.commands().split_first()?;
+    if parsed.completeness() != Completeness::Whole || command.via() != Via::Line {
         return None;
     }
-    let same_line = after.split(['\n', ';']).next().unwrap_or_default();
-    Some(First { may_fail: same_line.contains("||"), words })
-}
-
-/// Returns the words of a command and the rest of the line, or `None` if a quote is not closed.
-fn words<'l>(line: &'l str, known: &Known<'_>) -> Option<(Vec<String>, &'l str)> {
-    let mut words: Vec<String> = Vec::new();
-    let (mut word, mut is_word, mut redirected) = (String::new(), false, false);
-    let mut letters = line.char_indices();
-    let mut end = line.len();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\\' => match letters.next()?.1 {
-                '\n' => {}
-                escaped => (is_word, word) = (true, word + escaped.encode_utf8(&mut [0; 4])),
-            },
-            '\'' | '"' => {
-                is_word = true;
-                loop {
-                    let inside = letters.next()?.1;
-                    match inside {
-                        '\\' if letter == '"' => word.push(letters.next()?.1),
-                        _ if inside == letter => break,
-                        _ => word.push(inside),
-                    }
-                }
-            }
-            '~' if !is_word && starts_home(&line[at..]) => (is_word, word) = (true, known.home?.to_owned()),
-            '<' | '>' => {
-                // `2>` and its target are not words of the command.
-                is_word = is_word && !word.chars().all(|letter| letter.is_ascii_digit());
-                take(&mut words, &mut word, &mut is_word, redirected);
-                redirected = true;
-            }
-            '&' if line[..at].ends_with(['>', '<']) || line[at..].starts_with("&>") => redirected = true,
-            ';' | '|' | '&' | '\n' | '(' | ')' => {
-                end = at;
-                break;
-            }
-            _ if letter.is_whitespace() => take(&mut words, &mut word, &mut is_word, redirected),
-            _ => {
-                is_word = true;
-                word.push(letter);
-            }
-        }
+    // A keyword, a bracket or the name of a function may stand before it.
+    let before = line.get(..command.words().first()?.span()?.start)?;
+    let is_remark = |text: &str| text.trim().is_empty() || text.trim_start().starts_with('#');
+    let program = command.argv().first()?;
+    let is_open =
+        program.resolve(|name| known.value(name)).is_none() || program.text().starts_with('~') && program.is_quoted();
+    if is_open || !before.lines().all(is_remark) || OF_THE_SHELL.contains(&program.text()) {
+        return None;
     }
-    take(&mut words, &mut word, &mut is_word, redirected);
-    let words = words.iter().map(|word| known.in_place(word)).collect();
-    Some((words, &line[end..]))
-}
-
-fn take(words: &mut Vec<String>, word: &mut String, is_word: &mut bool, redirected: bool) {
-    let word = std::mem::take(word);
-    if std::mem::take(is_word) && !redirected {
-        words.push(word);
-    }
-}
-
-fn starts_home(text: &str) -> bool {
-    text.strip_prefix('~').is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ' ']))
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    let mut beside = others.iter().filter(|other| other.via() == Via::Line && other.subshell() == 0);
+    let may_fail = beside
+        .by_ref()
+        .take_while(|other| !matches!(other.joint(), Joint::First | Joint::Then))
+        .any(|other| other.joint() == Joint::Or);
+    let words = command.argv().iter().map(|word| known.in_place(word)).collect();
+    Some(First { words, may_fail })
 }
 
 impl Known<'_> {
-    /// Replaces the variables of known folders in a word.
-    pub(super) fn in_place(&self, word: &str) -> String {
-        let folder = self.folder.to_string_lossy();
-        let folders = ["CLAUDE_PROJECT_DIR", "VERTEBRA_PROJECT_DIR", "PWD"].map(|name| (name, &*folder));
-        let all = folders.into_iter().chain(self.home.map(|home| ("HOME", home)));
-        all.fold(word.to_owned(), |word, (name, value)| {
-            replaced(&word.replace(&format!("${{{name}}}"), value), name, value)
+    fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "CLAUDE_PROJECT_DIR" | "VERTEBRA_PROJECT_DIR" | "PWD" => self.folder.to_str(),
+            "HOME" => self.home,
+            _ => None,
+        }
+    }
+
+    /// Fills in the folders in a word of a list, which no shell reads.
+    pub(super) fn filled(&self, word: &str) -> String {
+        let names = ["CLAUDE_PROJECT_DIR", "VERTEBRA_PROJECT_DIR", "PWD", "HOME"];
+        names.iter().fold(word.to_owned(), |word, name| match self.value(name) {
+            Some(value) => word.replace(&format!("${{{name}}}"), value),
+            None => word,
         })
     }
-}
 
-/// Replaces `$NAME` in a word, but not `$NAMES`.
-fn replaced(word: &str, name: &str, value: &str) -> String {
-    let variable = format!("${name}");
-    let mut pieces = word.split(&variable);
-    let mut made = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let is_longer = piece.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
-        made.push_str(if is_longer { &variable } else { value });
-        made.push_str(piece);
+    /// Replaces the variables of known folders in a word.
+    fn in_place(&self, word: &Word) -> String {
+        let filled = |piece: Piece<'_>| match piece {
+            Piece::Text(text) => text.to_owned(),
+            Piece::Unknown(_, written) => {
+                piece.variable().and_then(|name| self.value(name)).unwrap_or(written).to_owned()
+            }
+        };
+        word.pieces().map(filled).collect()
     }
-    made
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use vertebra::{
 
 use super::{
     super::{Lift, TOOL, here},
-    Decision, Ground, judge_aside,
+    Decision, Ground, Judgement, judge_aside,
     places::is_below,
 };
 
@@ -100,8 +100,14 @@ impl Capability for BashPolicy {
 
 impl Guard<BeforeToolUse> for BashPolicy {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let Some(command) = cx.command().map(str::to_owned).or_else(|| listed(cx)) else { return proceed() };
-        let judgement = judge_aside(&self.clock, &command, &self.ground(cx)).await;
+        let mut worst: Option<Judgement> = None;
+        for line in cx.command_lines() {
+            let judged = judge_aside(&self.clock, line.text(), &self.ground(cx)).await;
+            if worst.as_ref().is_none_or(|worst| worst.decision < judged.decision) {
+                worst = Some(judged);
+            }
+        }
+        let Some(judgement) = worst else { return proceed() };
         match judgement.decision {
             Decision::Allow => proceed(),
             Decision::Ask if cx.record().gave(Kind::Allow) => proceed(),
@@ -121,14 +127,4 @@ fn wanted(cx: &ToolCx<'_>, ground: &Ground) -> Vec<String> {
     };
     let is_too_much = |path: &String| is_below(&ground.folder, path) || is_below(&ground.home, path);
     texts.map(whole).filter(|path| !is_too_much(path)).collect()
-}
-
-/// Returns a command that is given as a list of words, quoted for a shell.
-fn listed(cx: &ToolCx<'_>) -> Option<String> {
-    let words = ["command", "cmd"].iter().find_map(|name| cx.args.get(name)?.as_array())?;
-    let quoted = |word: &serde_json::Value| match word.as_str() {
-        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
-        None => word.to_string(),
-    };
-    Some(words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }

@@ -323,13 +323,16 @@ impl<'g> Judge<'g> {
 
     /// Checks the commands that a second parser finds. A command that the grammar did not show must be harmless.
     fn second_opinion(&mut self, command: &str) {
-        let others = shell::simple_commands(command);
-        if command.len() <= MAX_SECOND && shell::is_beyond_reading(command) {
+        let limits = shell::ParseLimits::default();
+        let parsed = shell::parse(command, limits);
+        let others = parsed.texts();
+        if command.len() <= MAX_SECOND && parsed.is_beyond_reading() {
             self.too_complex();
-        } else if others.len() >= shell::MAX_COMMANDS {
-            self.unknown(format!("the line has too many commands to analyse (limit: {})", shell::MAX_COMMANDS));
+        } else if others.len() >= limits.commands {
+            self.unknown(format!("the line has too many commands to analyse (limit: {})", limits.commands));
         }
-        for other in others {
+        // A plain line is what the grammar shows.
+        for other in others.iter().filter(|other| **other != command) {
             if !self.charge(other.len()) {
                 return;
             }

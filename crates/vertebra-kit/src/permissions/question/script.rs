@@ -1,6 +1,6 @@
 //! Says in one line what a long command would do.
 
-use vertebra::shell::simple_commands;
+use vertebra::shell::{ParseLimits, parse};
 
 use super::escape::on_one_line;
 use crate::permissions::{command::parts, fetches::fetched_by};
@@ -17,12 +17,13 @@ const WRITES: &[&str] = &["cp", "dd", "install", "ln", "mkdir", "mv", "patch", "
 
 /// Returns what a long command writes, deletes and reaches, by the words in it, or `None` if the command is short.
 pub(super) fn effects(command: &str) -> Option<String> {
-    let commands = simple_commands(command);
+    let parsed = parse(command, ParseLimits::default());
+    let commands = parsed.texts();
     if commands.len() < LONG {
         return None;
     }
     let (mut writes, mut deletes, mut network) = (Vec::new(), Vec::new(), Vec::new());
-    for simple in &commands {
+    for simple in commands {
         let (words, redirections) = parts(simple);
         let targets = redirections.iter().filter(|redirection| !redirection.is_harmless());
         writes.extend(targets.map(|redirection| redirection.target.to_owned()));

@@ -12,7 +12,10 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use vertebra::{SystemClock, shell};
+use vertebra::{
+    SystemClock,
+    shell::{self, CommandLine, ParseLimits},
+};
 
 use self::walk::Walk;
 use super::{
@@ -60,13 +63,14 @@ fn parts(command: &str, ground: &Ground) -> Option<Vec<String>> {
     if tree.root_node().has_error() {
         return None;
     }
+    let other = shell::parse(command, ParseLimits::default());
     let mut walk = Walk::new(command, ground);
     walk.line(tree.root_node());
     let is_empty = walk.readers.is_empty() && walk.more.is_empty();
     if walk.is_lost
         || walk.rises_from_elsewhere()
         || is_empty
-        || shell::is_beyond_reading(command)
+        || other.is_beyond_reading()
         || !outside::stays_inside(&walk)
     {
         return None;
@@ -83,8 +87,8 @@ fn parts(command: &str, ground: &Ground) -> Option<Vec<String>> {
         more.extend(readers.into_iter().filter(|reader| judge(reader, ground).decision == Decision::Deny));
     }
     let mut known = walk.programs;
-    known.extend(more.iter().flat_map(|part| names(part)));
-    names(command).all(|name| known.contains(&name)).then(|| {
+    known.extend(more.iter().flat_map(|part| names(&shell::parse(part, ParseLimits::default()))));
+    names(&other).iter().all(|name| known.contains(name)).then(|| {
         let mut seen = BTreeSet::new();
         more.retain(|part| seen.insert(part.clone()));
         more
@@ -92,12 +96,10 @@ fn parts(command: &str, ground: &Ground) -> Option<Vec<String>> {
 }
 
 /// Returns the first words of the commands that the second parser finds.
-fn names(command: &str) -> impl Iterator<Item = String> {
-    let listed = shell::simple_commands(command);
-    let alone = listed.is_empty().then(|| command.trim().to_owned());
-    let first = |command: String| command.split(' ').next().unwrap_or_default().to_owned();
-    let is_assignment = |name: &String| name.contains('=');
-    listed.into_iter().chain(alone).map(first).filter(move |name| !is_assignment(name) && name != "[" && name != "[[")
+fn names(line: &CommandLine) -> Vec<String> {
+    let first = |command: &String| command.split(' ').next().unwrap_or_default().to_owned();
+    let names = line.texts().iter().map(first);
+    names.filter(|name| !name.contains('=') && name != "[" && name != "[[").collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Follows what a shell runs while it expands a word, a here-document or an expression.
 
 use super::{
-    scan::{End, Part, Scan},
-    word::Word,
+    scan::{Part, Scan, Source},
+    word::Read,
 };
+use crate::simple::Via;
 
 /// Whether single quotes quote: within double quotes and here-documents they are ordinary letters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,13 +33,20 @@ impl Scan<'_, '_> {
                 self.at += 1;
                 if !self.arithmetic() {
                     self.at += 1;
-                    self.nested(|scan| scan.list(End::Parenthesis));
+                    self.substitution();
                 }
             }
             Some(b'{') => {
                 self.at += 2;
                 self.nested(|scan| scan.braced(quotes));
             }
+            Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
+                self.at += 2;
+                while self.peek(0).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                    self.at += 1;
+                }
+            }
+            Some(byte) if byte.is_ascii_digit() || b"@*#?-!".contains(&byte) => self.at += 2,
             _ => self.at += 1,
         }
     }
@@ -99,7 +107,7 @@ impl Scan<'_, '_> {
                 b'\'' if quotes == Quotes::Count => {
                     self.single_quoted();
                 }
-                b'"' => self.nested(|scan| scan.double_quoted(&mut Word::default())),
+                b'"' => self.nested(|scan| scan.double_quoted(&mut Read::default())),
                 b'$' => self.dollar(quotes),
                 b'`' => self.backquoted(quotes),
                 _ => self.at += 1,
@@ -110,12 +118,17 @@ impl Scan<'_, '_> {
 
     pub(super) fn backquoted(&mut self, quotes: Quotes) {
         self.at += 1;
+        let start = self.at;
         let mut script = Vec::new();
         while let Some(byte) = self.peek(0) {
             match byte {
                 b'`' => {
+                    let as_written = script.len() == self.at - start;
+                    let source = if as_written { self.source_at(start) } else { Source::Made };
                     self.at += 1;
-                    self.reread(&String::from_utf8_lossy(&script));
+                    self.subshell += 1;
+                    self.reread(&String::from_utf8_lossy(&script), source, Via::Substitution);
+                    self.subshell -= 1;
                     return;
                 }
                 b'\\' => {
@@ -175,10 +188,11 @@ impl Scan<'_, '_> {
     }
 
     fn word_or_byte(&mut self) {
-        let start = self.at;
-        self.word();
-        if self.at == start {
+        let word = self.word();
+        if word.is_empty() {
             self.at += 1;
+        } else {
+            self.found.loose.push(word.finish());
         }
     }
 }

@@ -1,25 +1,19 @@
 //! Programs that carry a command in their arguments in a form of their own: on other machines, in containers and terminals,
 //! in settings of git, and in code of other languages.
 
-use super::wrapper::base;
+use std::ops::Range;
+
+use crate::{quote, quote_line, wrapper::base};
 
 /// A command that a program is given.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Carried {
-    /// As words.
-    Words(Vec<String>),
+pub(crate) enum Carried {
+    /// As some of its words.
+    Words(Range<usize>),
+    /// As words from code of another language.
+    Made(Vec<String>),
     /// As a text that a shell reads.
     Script(String),
-}
-
-impl Carried {
-    /// The command as one text.
-    pub(super) fn text(self) -> String {
-        match self {
-            Self::Words(words) => words.join(" "),
-            Self::Script(text) => text,
-        }
-    }
 }
 
 /// Programs with code in an argument.
@@ -64,22 +58,23 @@ const OTHERS: &[&str] = &[
 ];
 
 /// Whether a program may carry a command.
-pub(super) fn carries(program: &str) -> bool {
+pub(crate) fn carries(program: &str) -> bool {
     [CODE, EDITORS, CONTAINERS, ELSEWHERE, OTHERS].iter().any(|names| names.contains(&program))
 }
 
 /// The commands that the command of these words carries.
-pub(super) fn carried(words: &[String]) -> Vec<Carried> {
+pub(crate) fn carried(words: &[&str]) -> Vec<Carried> {
     let Some((first, args)) = words.split_first() else { return Vec::new() };
     let program = base(first);
+    let tail = |tail: &[&str]| words_or_script(words.len(), tail);
     let mut found = match program {
         "parallel" => parallel(args),
         "tmux" => tmux(args),
-        "screen" => words_or_script(behind(args, "ceehpstTS")),
+        "screen" => tail(behind(args, "ceehpstTS")),
         "ssh" | "autossh" => remote(args),
         "git" => git(args),
         "make" | "gmake" => settings(args, &["SHELL", ".SHELLFLAGS"], "--eval"),
-        "entr" => words_or_script(behind(args, "")),
+        "entr" => tail(behind(args, "")),
         "fd" | "fdfind" => after(args, &["-x", "--exec", "-X", "--exec-batch"]),
         "rg" => value(args, "--pre").map(Carried::Script).into_iter().collect(),
         "gdb" => after(args, &["--args", "-args"]),
@@ -98,7 +93,7 @@ pub(super) fn carried(words: &[String]) -> Vec<Carried> {
 const MOST: usize = 32;
 
 /// The words behind the options, of which these take the next word as their value.
-fn behind<'w>(args: &'w [String], valued: &str) -> &'w [String] {
+fn behind<'w, 't>(args: &'w [&'t str], valued: &str) -> &'w [&'t str] {
     let mut at = 0;
     while let Some(option) = args.get(at).and_then(|word| word.strip_prefix('-')) {
         at += 1;
@@ -111,57 +106,61 @@ fn behind<'w>(args: &'w [String], valued: &str) -> &'w [String] {
     args.get(at..).unwrap_or_default()
 }
 
-/// One word is read by a shell, several are a command.
-fn words_or_script(words: &[String]) -> Vec<Carried> {
-    match words {
+/// The last of so many words as a command: one is read by a shell, several are its words.
+fn words_or_script(count: usize, tail: &[&str]) -> Vec<Carried> {
+    match tail {
         [] => Vec::new(),
-        [script] => vec![Carried::Script(script.clone())],
-        words => vec![Carried::Words(words.to_vec())],
+        [script] => vec![Carried::Script((*script).to_owned())],
+        tail => vec![Carried::Words(count - tail.len()..count)],
     }
 }
 
 /// What follows one of these options.
-fn after(args: &[String], options: &[&str]) -> Vec<Carried> {
-    let Some(at) = args.iter().position(|word| options.contains(&word.as_str())) else { return Vec::new() };
-    words_or_script(&args[at + 1..])
+fn after(args: &[&str], options: &[&str]) -> Vec<Carried> {
+    let Some(at) = args.iter().position(|word| options.contains(word)) else { return Vec::new() };
+    words_or_script(args.len() + 1, &args[at + 1..])
 }
 
 /// The value of a long option.
-fn value(args: &[String], name: &str) -> Option<String> {
-    args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(name)? {
-        "" => args.get(at + 1).cloned(),
-        rest => rest.strip_prefix('=').map(str::to_owned),
-    })
+fn value(args: &[&str], name: &str) -> Option<String> {
+    let value = args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(name)? {
+        "" => args.get(at + 1).copied(),
+        rest => rest.strip_prefix('='),
+    });
+    value.map(str::to_owned)
 }
 
 /// What `parallel` runs, and what it gives to that.
-pub(super) fn of_parallel(args: &[String]) -> &[String] {
+pub(crate) fn of_parallel<'w, 't>(args: &'w [&'t str]) -> &'w [&'t str] {
     behind(args, "jNnaISLPdEs")
 }
 
-fn parallel(args: &[String]) -> Vec<Carried> {
+fn parallel(args: &[&str]) -> Vec<Carried> {
     let words = of_parallel(args);
     let end = words.iter().position(|word| word.starts_with(":::")).unwrap_or(words.len());
-    let (command, given) = words.split_at(end);
-    let mut found = words_or_script(command);
-    if command.is_empty() {
+    let from = args.len() + 1 - words.len();
+    match &words[..end] {
         // Without a command, each of the words that are given is one.
-        found.extend(given.iter().skip(1).cloned().map(Carried::Script));
+        [] => words.iter().skip(1).map(|word| Carried::Script((*word).to_owned())).collect(),
+        [script] => vec![Carried::Script((*script).to_owned())],
+        _ => vec![Carried::Words(from..from + end)],
     }
-    found
 }
 
-fn tmux(args: &[String]) -> Vec<Carried> {
+fn tmux(args: &[&str]) -> Vec<Carried> {
     let command = behind(args, "LSfTc");
-    let mut found = words_or_script(behind(command.get(1..).unwrap_or_default(), "nstcxyeFbpl"));
-    found.extend(command.iter().skip(1).filter(|word| word.contains(' ')).cloned().map(Carried::Script));
+    let last = behind(command.get(1..).unwrap_or_default(), "nstcxyeFbpl");
+    let mut found = words_or_script(args.len() + 1, last);
+    found.extend(
+        command.iter().skip(1).filter(|word| word.contains(' ')).map(|word| Carried::Script((*word).to_owned())),
+    );
     found
 }
 
-fn remote(args: &[String]) -> Vec<Carried> {
+fn remote(args: &[&str]) -> Vec<Carried> {
     let words = behind(args, "BbcDEeFIiJLlmOoPpQRSWw");
     let command = words.get(1..).unwrap_or_default();
-    let command = command.strip_prefix(&["--".to_owned()]).unwrap_or(command).join(" ");
+    let command = command.strip_prefix(&["--"]).unwrap_or(command).join(" ");
     let of_options = args.iter().filter_map(|word| {
         let option = word.strip_prefix("-o").unwrap_or(word);
         let (name, command) = option.split_once(['=', ' '])?;
@@ -171,12 +170,15 @@ fn remote(args: &[String]) -> Vec<Carried> {
     command.into_iter().chain(of_options).collect()
 }
 
-fn git(args: &[String]) -> Vec<Carried> {
+fn git(args: &[&str]) -> Vec<Carried> {
     let mut found = Vec::new();
+    let (rebases, bisects) = (args.contains(&"rebase"), args.contains(&"bisect"));
     for (at, word) in args.iter().enumerate() {
-        let next = args.get(at + 1);
-        let setting = if word == "-c" { next.map(String::as_str) } else { None };
-        let setting = setting.and_then(|setting| setting.split_once('='));
+        if found.len() >= MOST {
+            break;
+        }
+        let next = args.get(at + 1).copied();
+        let setting = next.filter(|_| *word == "-c").and_then(|setting| setting.split_once('='));
         if let Some((name, value)) = setting {
             let name = name.to_ascii_lowercase();
             let runs = ["command", "pager", "editor", "helper", "external", "program", "cmd", "textconv", "fsmonitor"];
@@ -187,16 +189,16 @@ fn git(args: &[String]) -> Vec<Carried> {
                 None => {}
             }
         }
-        match (word.as_str(), next) {
-            ("-x" | "--exec", Some(command)) if args.iter().any(|word| word == "rebase") => {
-                found.push(Carried::Script(command.clone()));
+        match (*word, next) {
+            ("-x" | "--exec", Some(command)) if rebases => {
+                found.push(Carried::Script(command.to_owned()));
             }
-            ("run", Some(_)) if args.iter().any(|word| word == "bisect") => {
-                found.extend(words_or_script(&args[at + 1..]));
+            ("run", Some(_)) if bisects => {
+                found.extend(words_or_script(args.len() + 1, &args[at + 1..]));
             }
             ("foreach", Some(_)) => found.push(Carried::Script(behind(&args[at + 1..], "").join(" "))),
             (option, Some(command)) if option.starts_with("--") && option.ends_with("-filter") => {
-                found.push(Carried::Script(command.clone()));
+                found.push(Carried::Script(command.to_owned()));
             }
             (option, _) => found.extend(option.strip_prefix("--exec=").map(|text| Carried::Script(text.to_owned()))),
         }
@@ -205,7 +207,7 @@ fn git(args: &[String]) -> Vec<Carried> {
 }
 
 /// Values of these names, `NAME=value`, and of an option.
-fn settings(args: &[String], names: &[&str], option: &str) -> Vec<Carried> {
+fn settings(args: &[&str], names: &[&str], option: &str) -> Vec<Carried> {
     let set = args.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| names.contains(name));
     set.map(|(_, value)| value.to_owned()).chain(value(args, option)).map(Carried::Script).collect()
 }
@@ -229,8 +231,9 @@ const FLAGS: &[&str] = &[
     "--service-ports",
 ];
 
-fn container(args: &[String]) -> Vec<Carried> {
-    let Some(at) = args.iter().position(|word| matches!(word.as_str(), "run" | "exec" | "create")) else {
+fn container(args: &[&str]) -> Vec<Carried> {
+    let count = args.len() + 1;
+    let Some(at) = args.iter().position(|word| matches!(*word, "run" | "exec" | "create")) else {
         return Vec::new();
     };
     let args = &args[at + 1..];
@@ -238,20 +241,22 @@ fn container(args: &[String]) -> Vec<Carried> {
     while let Some(word) = args.get(at).filter(|word| word.starts_with('-')) {
         at += 1;
         let takes_next = match word.strip_prefix("--") {
-            Some(_) => !word.contains('=') && !FLAGS.contains(&word.as_str()),
+            Some(_) => !word.contains('=') && !FLAGS.contains(word),
             None => word.len() == 2 && "aceghlmpuvw".contains(&word[1..]),
         };
         at += usize::from(takes_next);
     }
     // The image, or the container, comes before the command.
     let command = args.get(at + 1..).unwrap_or_default();
-    let entry = value(args, "--entrypoint");
-    let entry = entry.map(|entry| Carried::Words([&[entry], command].concat()));
-    let command = (!command.is_empty()).then(|| Carried::Words(command.to_vec()));
+    let entry = value(args, "--entrypoint").map(|entry| {
+        let words = command.iter().map(|word| quote(word));
+        Carried::Script(std::iter::once(entry.into()).chain(words).collect::<Vec<_>>().join(" "))
+    });
+    let command = (!command.is_empty()).then(|| Carried::Words(count - command.len()..count));
     command.into_iter().chain(entry).collect()
 }
 
-fn editor(args: &[String]) -> Vec<Carried> {
+fn editor(args: &[&str]) -> Vec<Carried> {
     let commands = args.iter().filter_map(|word| word.split_once('!')).map(|(_, command)| command.to_owned());
     commands.filter(|command| !command.is_empty()).map(Carried::Script).collect()
 }
@@ -263,26 +268,31 @@ const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell
 const PIPES: &[&str] = &["getline", "| \"", "|\""];
 
 /// Whether a program has code in an argument, or reads it.
-pub(super) fn has_code(program: &str) -> bool {
+pub(crate) fn has_code(program: &str) -> bool {
     CODE.contains(&program)
 }
 
 /// Whether code of any language runs something.
-pub(super) fn runs_something(code: &str) -> bool {
+pub(crate) fn runs_something(code: &str) -> bool {
     RUNS.iter().any(|word| code.contains(word))
 }
 
-/// The texts in a piece of code of any language that runs something.
-pub(super) fn in_code(code: &str) -> Vec<Carried> {
-    literals(&[code.to_owned()], &[RUNS])
+/// The texts in a piece of code of any language that runs something, as lines for a shell.
+pub(crate) fn in_code(code: &str) -> Vec<String> {
+    let line = |carried| match carried {
+        Carried::Made(words) => quote_line(words),
+        Carried::Script(text) => text,
+        Carried::Words(_) => String::new(),
+    };
+    literals(&[code], &[RUNS]).into_iter().map(line).collect()
 }
 
 /// The texts in code that runs something: each, and all of them as the words of one command.
-fn literals(args: &[String], runs: &[&[&str]]) -> Vec<Carried> {
+fn literals(args: &[&str], runs: &[&[&str]]) -> Vec<Carried> {
     let mut found = Vec::new();
     for code in args.iter().filter(|code| runs.iter().copied().flatten().any(|word| code.contains(word))) {
         let mut texts = Vec::new();
-        let mut rest = code.as_str();
+        let mut rest = *code;
         while let Some(begin) = rest.find(['"', '\'', '`'])
             && texts.len() < MOST
         {
@@ -293,7 +303,7 @@ fn literals(args: &[String], runs: &[&[&str]]) -> Vec<Carried> {
             rest = &inner[end + 1..];
         }
         if texts.len() > 1 {
-            found.push(Carried::Words(texts.clone()));
+            found.push(Carried::Made(texts.clone()));
         }
         found.extend(texts.into_iter().map(Carried::Script));
     }

@@ -1,6 +1,6 @@
 //! Words that a shell makes several of: braces, and blanks that are written as `$IFS`.
 
-use super::expand_braces;
+use crate::expand_braces;
 
 /// The most words that one is spread into.
 const MOST_WORDS: usize = 64;
@@ -15,7 +15,7 @@ pub(super) fn may_spread(word: &str) -> bool {
 
 /// What may become of these words: as a shell reads them, if that can be told, and cut at every brace, comma and blank. Quotes
 /// are gone from them, so either may be wrong.
-pub(super) fn spread(words: &[String]) -> Vec<Vec<String>> {
+pub(crate) fn spread(words: &[&str]) -> Vec<Vec<String>> {
     let blank = |word: &str| word.replace("${IFS}", " ").replace("$IFS", " ");
     let mut left = BYTES_PER_BYTE * words.iter().map(|word| word.len() + 16).sum::<usize>();
     let mut read = Some(Vec::new());
@@ -32,7 +32,7 @@ pub(super) fn spread(words: &[String]) -> Vec<Vec<String>> {
             }
         }
     }
-    let cut = |word: &String| blank(word).replace(['{', '}', ','], " ");
+    let cut = |word: &&str| blank(word).replace(['{', '}', ','], " ");
     let cut = words.iter().map(cut).collect::<Vec<_>>().join(" ").split_whitespace().map(str::to_owned).collect();
     read.into_iter().chain([cut]).collect()
 }

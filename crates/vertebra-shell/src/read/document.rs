@@ -1,12 +1,16 @@
 //! Here-documents: text that starts on the next line, and is a script when a shell reads it.
 
-use super::scan::{Part, Scan};
+use super::scan::{Part, Scan, Source};
+use crate::simple::Via;
 
-pub(super) struct Document {
+/// A here-document whose text was not reached yet.
+pub(super) struct Pending {
     pub(super) end: String,
     pub(super) strip_tabs: bool,
     pub(super) expands: bool,
     pub(super) is_script: bool,
+    /// The command that reads it.
+    pub(super) number: Option<usize>,
 }
 
 impl Scan<'_, '_> {
@@ -25,14 +29,18 @@ impl Scan<'_, '_> {
                     (stop, closed) = (line_start, true);
                 }
             }
+            self.found.charge(self.at - start);
             self.broken |= !closed;
+            let outer = std::mem::replace(&mut self.found.outer, document.number);
+            let body = self.slice(start, stop);
             if document.is_script {
                 // In a makefile, that hides a command from the output.
-                let body = self.slice(start, stop).replace("\t@", "\t");
-                self.reread(&body);
+                self.reread(&body.replace("\t@", "\t"), Source::Made, Via::Script);
             } else if document.expands {
                 self.apart(start, stop, Part::Expansions);
             }
+            self.found.outer = outer;
+            self.found.documents.push((document.number, body.to_owned()));
         }
     }
 }

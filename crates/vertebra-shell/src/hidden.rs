@@ -1,90 +1,68 @@
 //! Commands that cannot be known before they run: a program that an expansion names, or what a shell reads from its input.
 
-use super::{
-    Found, carrier,
-    command::Command,
-    read,
+use crate::{
+    carrier, further,
+    simple::assigned,
+    word::Word,
     wrapper::{self, Runs, base},
 };
 
-/// Returns the first command of a line that cannot be known before it runs: its program is the result of an expansion, or it
-/// reads what it runs from a pipe. A policy that looks for commands must not take such a line for harmless.
-///
-/// The content of a script file is not looked at.
-///
-/// ```
-/// use vertebra::shell::hidden_command;
-///
-/// assert_eq!(hidden_command("echo cm0geA== | base64 -d | sh").as_deref(), Some("sh"));
-/// assert_eq!(hidden_command("c=xrm; ${c#x} y").as_deref(), Some("${c#x} y"));
-/// assert_eq!(hidden_command("cargo test | tail -3"), None);
-/// ```
-pub fn hidden_command(line: &str) -> Option<String> {
-    read(line).hidden.into_iter().find(|command| !is_assigned(line, command))
-}
-
 /// What comes to a command through a pipe.
-pub(super) enum Fed {
+pub(crate) enum Fed {
     Text(String),
     Unknown,
 }
 
 impl Fed {
     /// What a command before a pipe prints. `is_first` if nothing is piped to it.
-    pub(super) fn by(command: &Command, is_first: bool) -> Self {
-        let is_literal = |word: &String| !word.contains(['\\', '$', '`', '*', '?', '[', '%']);
-        match command.words.split_first() {
+    pub(crate) fn by(words: &[Word], is_first: bool) -> Self {
+        let is_literal = |word: &Word| !word.text().contains(['\\', '$', '`', '*', '?', '[', '%']);
+        match words.split_first() {
             Some((program, words))
-                if is_first && matches!(&**program, "echo" | "printf") && words.iter().all(is_literal) =>
+                if is_first && matches!(program.text(), "echo" | "printf") && words.iter().all(is_literal) =>
             {
-                let options = words.iter().take_while(|word| word.starts_with('-')).count();
-                Self::Text(words[options..].join(" "))
+                let texts: Vec<&str> = words.iter().map(Word::text).skip_while(|word| word.starts_with('-')).collect();
+                Self::Text(texts.join(" "))
             }
             _ => Self::Unknown,
         }
     }
 }
 
-impl Found {
-    pub(super) fn hide(&mut self, words: &[String]) {
-        if self.hidden.len() < MOST {
-            self.hidden.push(words.join(" "));
-        }
-    }
-}
-
 /// How many such commands of a line are looked at.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
-/// Whether the program of these words cannot be known. `inner` are the words behind its wrappers.
-pub(super) fn has_unknown_program(words: &[String], inner: &[String], runs: &Runs) -> bool {
-    let Some(program) = inner.first() else { return false };
-    let args = &inner[1..];
-    (is_unknown(program) && !wrapper::is_assignment(program))
-        || gets_command(words, inner, runs)
-        || (program == "hash" && args.iter().any(|word| word.starts_with("-p")))
-        || (carrier::has_code(base(program)) && args.iter().any(|code| decodes(code)))
+/// Whether it cannot be known what runs. `words` are those of a command, `program` and what follows `start` those behind its
+/// wrappers.
+pub(crate) fn has_unknown_program(program: &Word, words: &[&str], start: usize, runs: &Runs) -> bool {
+    let args = &words[start + 1..];
+    (is_unknown(program) && assigned(program.text()).is_none())
+        || gets_command(words, start, runs)
+        || (program.text() == "hash" && args.iter().any(|word| word.starts_with("-p")))
+        || (carrier::has_code(base(program.text())) && args.iter().any(|code| decodes(code)))
 }
 
 /// Whether a word that names a program is the result of an expansion. What only expands to a folder is not.
-fn is_unknown(program: &str) -> bool {
-    if matches!(program, "[" | "[[") || program.starts_with('%') {
-        return program == "%";
+fn is_unknown(program: &Word) -> bool {
+    let text = program.text();
+    if text.starts_with('%') {
+        return text == "%";
     }
-    let Some(start) = program.find(['$', '`', '*', '?', '[']) else { return program.contains("{}") };
-    let tail = program[start..].rfind([')', '}', '`']).map_or(&program[start..], |end| &program[start + end + 1..]);
-    tail.rsplit_once('/').is_none_or(|(_, name)| name.is_empty() || name.contains(['$', '`', '*', '?', '[']))
+    let Some(end) = program.end_of_unknown() else { return text.contains("{}") };
+    text[end..].rsplit_once('/').is_none_or(|(_, name)| name.is_empty())
 }
 
 /// Whether the command comes from the input of `xargs` or `parallel`.
-fn gets_command(words: &[String], inner: &[String], runs: &Runs) -> bool {
+fn gets_command(words: &[&str], start: usize, runs: &Runs) -> bool {
+    let inner = &words[start..];
     let Some(at) = words.iter().position(|word| matches!(base(word), "xargs" | "parallel")) else { return false };
     let args = &words[at + 1..];
-    if base(&words[at]) == "parallel" {
-        return carrier::of_parallel(args).is_empty();
+    if base(words[at]) == "parallel" {
+        // In other places that is the name of something else: `apt install parallel`.
+        return (at == start || further::runs_others(inner[0])) && carrier::of_parallel(args).is_empty();
     }
     let named = args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("-I")? {
-        "" => args.get(at + 1).map(String::as_str),
+        "" => args.get(at + 1).copied(),
         glued => Some(glued),
     });
     let named = named.unwrap_or("{}");
@@ -92,7 +70,7 @@ fn gets_command(words: &[String], inner: &[String], runs: &Runs) -> bool {
         Runs::Script { from, to } => inner[from..to].join(" "),
         Runs::Nothing | Runs::Command(_) | Runs::Again { .. } => String::new(),
     };
-    let is_bare = inner.len() < words.len() - at && inner.len() == 1 && wrapper::only_runs(&inner[0]);
+    let is_bare = inner.len() < words.len() - at && inner.len() == 1 && wrapper::only_runs(inner[0]);
     inner[0].contains(named) || script.trim_start().starts_with(named) || is_bare
 }
 
@@ -118,11 +96,11 @@ fn decodes(code: &str) -> bool {
 }
 
 /// Whether a command reads what it runs from its input, or from a file that is one.
-pub(super) fn reads_input(words: &[String]) -> bool {
+pub(crate) fn reads_input(words: &[&str]) -> bool {
     let Some((program, args)) = words.split_first() else { return false };
     let program = base(program);
-    let operand = || args.iter().find(|word| *word == "-" || !word.starts_with(['-', '+']));
-    let tells = |word: &String| match word.as_str() {
+    let operand = || args.iter().find(|word| **word == "-" || !word.starts_with(['-', '+']));
+    let tells = |word: &&str| match *word {
         "--version" | "--help" => true,
         "-V" | "-h" => !wrapper::is_shell(program),
         "-v" => !wrapper::is_shell(program) && !program.starts_with("py"),
@@ -131,7 +109,7 @@ pub(super) fn reads_input(words: &[String]) -> bool {
     match program {
         "." | "source" => operand().is_some_and(|file| is_input(file)),
         "crontab" => args.is_empty() || args.iter().any(|word| is_input(word)),
-        "at" | "batch" => !args.iter().any(|word| matches!(&**word, "-l" | "-r" | "-d" | "-c" | "-f" | "-V")),
+        "at" | "batch" => !args.iter().any(|word| matches!(*word, "-l" | "-r" | "-d" | "-c" | "-f" | "-V")),
         "make" | "gmake" | "sed" => file_option(args),
         _ if program.ends_with("awk") => file_option(args),
         _ if wrapper::is_shell(program) => match Runs::of(words) {
@@ -143,10 +121,10 @@ pub(super) fn reads_input(words: &[String]) -> bool {
     }
 }
 
-fn shell_reads_input(args: &[String]) -> bool {
+fn shell_reads_input(args: &[&str]) -> bool {
     let mut args = args.iter();
     while let Some(word) = args.next() {
-        match word.as_str() {
+        match *word {
             "-" => return true,
             "--" => return args.next().is_none_or(|file| is_input(file)),
             "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => drop(args.next()),
@@ -162,19 +140,19 @@ fn shell_reads_input(args: &[String]) -> bool {
 }
 
 /// Whether a file with code is given by `-f`, and is the input.
-fn file_option(args: &[String]) -> bool {
+fn file_option(args: &[&str]) -> bool {
     args.iter().enumerate().any(|(at, word)| {
         let names = ["--makefile=", "--file=", "-f"];
         match names.iter().find_map(|name| word.strip_prefix(name)) {
             Some("") => args.get(at + 1).is_some_and(|file| is_input(file)),
             Some(file) => is_input(file),
-            None => matches!(&**word, "--makefile" | "--file") && args.get(at + 1).is_some_and(|file| is_input(file)),
+            None => matches!(*word, "--makefile" | "--file") && args.get(at + 1).is_some_and(|file| is_input(file)),
         }
     })
 }
 
 /// Whether a file is what comes in through a pipe.
-pub(super) fn is_input(file: &str) -> bool {
+pub(crate) fn is_input(file: &str) -> bool {
     file == "-"
         || file.starts_with("<(")
         || ["/dev/stdin", "/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"].iter().any(|one| file.starts_with(one))
@@ -182,8 +160,8 @@ pub(super) fn is_input(file: &str) -> bool {
 }
 
 /// Whether the program of a command is a variable that the line sets, and to nothing but text. Then what it is set to is
-/// among the [further commands](super::further_commands).
-fn is_assigned(line: &str, command: &str) -> bool {
+/// among the [further commands](crate::CommandLine::further).
+pub(crate) fn is_assigned(line: &str, command: &str) -> bool {
     let program = command.split(' ').next().unwrap_or_default();
     let Some(name) = program.strip_prefix('$') else { return false };
     let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
@@ -212,7 +190,11 @@ fn is_assigned(line: &str, command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::simple_commands, hidden_command};
+    use crate::{ParseLimits, parse};
+
+    fn hidden(line: &str) -> Option<String> {
+        parse(line, ParseLimits::default()).hidden()
+    }
 
     #[test]
     fn a_command_that_cannot_be_known_is_named() {
@@ -277,7 +259,7 @@ mod tests {
             "python3 -c 'import os, base64; os.system(base64.b64decode(\"cm0geA==\"))'",
             "hash -p /bin/rm ls; ls y",
         ] {
-            assert!(hidden_command(line).is_some(), "{line}");
+            assert!(hidden(line).is_some(), "{line}");
         }
     }
 
@@ -320,7 +302,7 @@ mod tests {
             "a=(1 2 3); b[0]=$c; d+=$e",
             "export X=$(date)",
         ] {
-            assert_eq!(hidden_command(line), None, "{line}");
+            assert_eq!(hidden(line), None, "{line}");
         }
     }
 
@@ -335,9 +317,10 @@ mod tests {
             "make -f /dev/stdin <<< 'all:; rm -rf /'",
             "echo 'import os; os.system(\"rm -rf /\")' | python3",
         ] {
-            let commands = simple_commands(line);
+            let read = parse(line, ParseLimits::default());
+            let commands = read.texts();
             assert!(commands.iter().any(|command| command == "rm -rf /"), "{line}: {commands:?}");
-            assert_eq!(hidden_command(line), None, "{line}");
+            assert_eq!(hidden(line), None, "{line}");
         }
     }
 }

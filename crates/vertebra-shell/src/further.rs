@@ -1,7 +1,9 @@
 //! Commands that a line may run by ways that are not certain enough to ask for a rule that allows them: behind programs that
 //! prepare an environment, in options of other programs, in variables, and in what is piped to a shell.
 
-use super::{MAX_COMMANDS, MAX_LINE, carrier, simple_commands, wrapper};
+use std::collections::HashMap;
+
+use crate::{ParseLimits, carrier, parse, wrapper};
 
 /// Programs that run what follows them, or what follows one of these words.
 const RUNNERS: &[(&str, &[&str])] = &[
@@ -157,47 +159,43 @@ const MOST: usize = 64;
 /// How many readings one command gets.
 const READINGS: usize = 6;
 
-/// Lists more commands that a line may run, from those that [`simple_commands`] lists for it: the programs of the system by their bare
-/// names, and what they may run in turn. Compare patterns that *refuse* with these too. A pattern that allows something need not
-/// hold for them.
-///
-/// ```
-/// use vertebra::shell::further_commands;
-///
-/// assert_eq!(further_commands("/bin/rm x", &[]), ["rm x"]);
-/// assert_eq!(further_commands("poetry run rm x", &[]), ["rm x"]);
-/// assert!(further_commands("cargo test", &[]).is_empty());
-/// ```
-pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
-    let (mut further, mut left): (Vec<String>, usize) = (Vec::new(), MAX_LINE);
+/// How many bytes of commands are listed and read.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// Whether a program runs what follows it, or what follows one of some words.
+pub(crate) fn runs_others(program: &str) -> bool {
+    RUNNERS.iter().any(|(name, _)| *name == wrapper::base(program))
+}
+
+/// Lists more commands that a line may run, from those that are listed for it: the programs of the system by their bare names,
+/// and what they may run in turn.
+pub(crate) fn further(line: &str, commands: &[String]) -> Vec<String> {
+    let (mut further, mut left): (Vec<String>, usize) = (Vec::new(), MOST_BYTES);
     let mut add = |text: &str| {
         left = left.saturating_sub(text.len());
         let text = text.trim();
         if left == 0 || further.len() >= MOST {
             return;
         }
-        for command in std::iter::once(text.to_owned()).chain(simple_commands(text)).take(MOST) {
-            let bare = by_name(&command);
-            for command in std::iter::once(command).chain(bare) {
-                let is_new = !command.is_empty() && command != line && !commands.contains(&command);
-                if is_new && !further.contains(&command) {
-                    further.push(command);
+        let inner = parse(text, ParseLimits::default());
+        for command in std::iter::once(text).chain(inner.texts().iter().map(String::as_str)).take(MOST) {
+            for command in std::iter::once(command).chain(by_name(command)) {
+                let is_new = !command.is_empty() && command != line && !commands.iter().any(|known| known == command);
+                if is_new && !further.iter().any(|known| known == command) {
+                    further.push(command.to_owned());
                 }
             }
         }
     };
-    let all = || std::iter::once(line).filter(|_| commands.is_empty()).chain(commands.iter().map(String::as_str));
-    let runs_text = all().any(|command| {
-        let program = command.split(' ').next().unwrap_or_default();
-        wrapper::reads_script(program)
-            || program.starts_with(['$', '"'])
-            || program.starts_with("./")
-            || program == "eval"
-    }) || line.contains("@P}");
-    for command in all().take(MAX_COMMANDS) {
+    let runs_text = line.contains("@P}") || commands.iter().any(|command| runs_text(program_of(command)));
+    let mut values: HashMap<&str, &str> = HashMap::new();
+    for (name, value) in commands.iter().filter_map(|command| command.split_once('=')) {
+        values.entry(name).or_insert(value);
+    }
+    for command in commands {
         let (first, rest) = command.split_once(' ').unwrap_or((command, ""));
         if let Some(bare) = by_name(command) {
-            add(&bare);
+            add(bare);
         }
         let program = wrapper::base(first);
         if let Some((name, value)) = first.split_once('=') {
@@ -209,52 +207,65 @@ pub fn further_commands(line: &str, commands: &[String]) -> Vec<String> {
         } else if program.starts_with("ld-linux") || program.starts_with("ld-musl") || program == "ld.so" {
             behind(&rest.split(' ').collect::<Vec<_>>(), &mut add);
         }
-        if let Some(value) = all().find_map(|set| assigned(first, set)) {
+        if let Some(value) = variable(first).and_then(|name| values.get(name)) {
             add(&format!("{value} {rest}"));
         }
         if program == "sed" {
             in_sed(rest, &mut add);
         }
-        let words: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
-        for (_, marks) in RUNNERS.iter().filter(|(name, _)| *name == program) {
-            let marked = words.iter().rposition(|word| marks.contains(word)).map(|at| at + 1);
-            let begin = if marks.is_empty() { Some(0) } else { marked.or(marks.contains(&"*").then_some(1)) };
-            behind(begin.and_then(|begin| words.get(begin..)).unwrap_or_default(), &mut add);
-        }
-        for (_, options) in OPTIONS.iter().filter(|(name, _)| *name == program) {
-            let values = words.iter().enumerate().filter_map(|(at, word)| {
-                let value = options.iter().find_map(|option| word.strip_prefix(option))?;
-                Some((at, value.strip_prefix('=').unwrap_or(value)))
-            });
-            for (at, value) in values.take(READINGS) {
-                let script = [&[value], &words[at + 1..]].concat().join(" ");
-                add(script.trim().strip_prefix("shell ").unwrap_or(&script));
-            }
-        }
+        by_tables(program, rest, &mut add);
     }
-    let has_code = |command: &str| carrier::carries(wrapper::base(command.split(' ').next().unwrap_or_default()));
-    if line.contains("<<") && all().any(has_code) {
-        for carried in carrier::in_code(line) {
-            add(&carried.text());
+    let has_code = |command: &String| carrier::carries(wrapper::base(program_of(command)));
+    if line.contains("<<") && commands.iter().any(has_code) {
+        for text in carrier::in_code(line) {
+            add(&text);
         }
     }
     further
 }
 
+fn program_of(command: &str) -> &str {
+    command.split(' ').next().unwrap_or_default()
+}
+
+/// Whether what a program runs may be a text that stands elsewhere in the line.
+fn runs_text(program: &str) -> bool {
+    wrapper::reads_script(program) || program.starts_with(['$', '"']) || program.starts_with("./") || program == "eval"
+}
+
+/// Adds the commands in the arguments of programs that prepare an environment, and in options of other programs.
+fn by_tables(program: &str, rest: &str, add: &mut impl FnMut(&str)) {
+    let words: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
+    for (_, marks) in RUNNERS.iter().filter(|(name, _)| *name == program) {
+        let marked = words.iter().rposition(|word| marks.contains(word)).map(|at| at + 1);
+        let begin = if marks.is_empty() { Some(0) } else { marked.or(marks.contains(&"*").then_some(1)) };
+        behind(begin.and_then(|begin| words.get(begin..)).unwrap_or_default(), add);
+    }
+    for (_, options) in OPTIONS.iter().filter(|(name, _)| *name == program) {
+        let values = words.iter().enumerate().filter_map(|(at, word)| {
+            let value = options.iter().find_map(|option| word.strip_prefix(option))?;
+            Some((at, value.strip_prefix('=').unwrap_or(value)))
+        });
+        for (at, value) in values.take(READINGS) {
+            let script = [&[value], &words[at + 1..]].concat().join(" ");
+            add(script.trim().strip_prefix("shell ").unwrap_or(&script));
+        }
+    }
+}
+
 /// Returns a command with the bare name of its program, if that is one of the system, or in a folder that is not known.
-fn by_name(command: &str) -> Option<String> {
+fn by_name(command: &str) -> Option<&str> {
     let (program, _) = command.split_once(' ').unwrap_or((command, ""));
     let folder = program.rsplit_once('/').map_or("", |(folder, _)| folder);
     let is_open = folder.contains(['$', '*', '?', '[']);
     let of_system = FOLDERS.iter().find_map(|folder| command.strip_prefix(folder));
-    of_system.or_else(|| command.get(folder.len() + 1..).filter(|_| is_open)).map(str::to_owned)
+    of_system.or_else(|| command.get(folder.len() + 1..).filter(|_| is_open))
 }
 
-/// Returns the text that a command sets a variable to, if the program is that variable.
-fn assigned<'c>(program: &str, command: &'c str) -> Option<&'c str> {
+/// Returns the variable that a program is.
+fn variable(program: &str) -> Option<&str> {
     let name = program.strip_prefix('$')?;
-    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-    command.strip_prefix(name)?.strip_prefix('=')
+    Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name))
 }
 
 /// Adds what a script of sed runs: `1e command`, `s/pattern/command/e`.

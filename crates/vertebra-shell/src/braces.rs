@@ -25,7 +25,7 @@ struct Open<'t> {
 /// The work is in proportion to the word and to what it expands to.
 ///
 /// ```
-/// use vertebra::shell::expand_braces;
+/// use vertebra_shell::expand_braces;
 ///
 /// let words = expand_braces("a{b,c{1..3}}", 256, 1000, |_| 0);
 /// assert_eq!(words.as_deref(), Some(["ab", "ac1", "ac2", "ac3"].map(String::from).as_slice()));

@@ -1,10 +1,12 @@
 //! Programs that run another command given in their arguments, and where in the arguments it is.
 
-use super::carrier;
+use std::ops::Range;
+
+use crate::simple::assigned;
 
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Runs {
+pub(crate) enum Runs {
     /// Nothing we know of.
     Nothing,
     /// The command that starts at this word.
@@ -17,9 +19,9 @@ pub(super) enum Runs {
 
 impl Runs {
     /// What the command of these words runs. A place that is returned is always within `words` and never 0.
-    pub(super) fn of(words: &[String]) -> Self {
+    pub(crate) fn of(words: &[&str]) -> Self {
         let Some(first) = words.first() else { return Self::Nothing };
-        if is_assignment(first) {
+        if assigned(first).is_some() {
             return Self::command(words, 1);
         }
         let program = base(first);
@@ -36,40 +38,37 @@ impl Runs {
         }
     }
 
-    fn command(words: &[String], start: usize) -> Self {
+    fn command(words: &[&str], start: usize) -> Self {
         if start < words.len() { Self::Command(start) } else { Self::Nothing }
     }
 
-    fn script(words: &[String], from: usize, to: usize) -> Self {
+    fn script(words: &[&str], from: usize, to: usize) -> Self {
         if from < words.len() { Self::Script { from, to: to.min(words.len()) } } else { Self::Nothing }
     }
 }
 
 /// Where the operands of a command begin that has no options but `--`.
-fn behind_dashes(words: &[String]) -> usize {
-    1 + usize::from(words.get(1).is_some_and(|word| word == "--"))
+fn behind_dashes(words: &[&str]) -> usize {
+    1 + usize::from(words.get(1) == Some(&"--"))
 }
 
-/// Whether a command of this program may run another one.
-pub(super) fn runs_others(program: &str) -> bool {
-    let program = base(program);
-    takes_script(program)
-        || matches!(program, "eval" | "trap" | "find" | "coproc" | "." | "source" | "hash" | "crontab")
-        || carrier::carries(program)
-        || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
+/// Whether this program runs the command in its arguments as it is, and only gives it other variables, priorities, limits or
+/// buffers: `env`, `nice`, `timeout`. What its options do is another question.
+pub fn only_starts(program: &str) -> bool {
+    WRAPPERS.iter().any(|wrapper| wrapper.only_starts && wrapper.name == program)
 }
 
 /// Whether a command of this program does nothing but run another one.
-pub(super) fn only_runs(program: &str) -> bool {
+pub(crate) fn only_runs(program: &str) -> bool {
     is_shell(program) || WRAPPERS.iter().any(|wrapper| wrapper.name == base(program))
 }
 
 /// Whether what this program reads from its input may be a script.
-pub(super) fn reads_script(program: &str) -> bool {
+pub(crate) fn reads_script(program: &str) -> bool {
     is_shell(program) || matches!(base(program), "." | "source" | "at" | "batch" | "crontab")
 }
 
-pub(super) fn is_shell(program: &str) -> bool {
+pub(crate) fn is_shell(program: &str) -> bool {
     matches!(base(program), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" | "fish")
 }
 
@@ -86,10 +85,16 @@ struct Wrapper {
     valued_long: &'static [&'static str],
     /// Words of its own between the options and the command.
     operands: usize,
+    /// Whether the command is the same with it: it only gets other variables, priorities, limits or buffers.
+    only_starts: bool,
 }
 
 const fn wrapper(name: &'static str, valued: &'static str, operands: usize) -> Wrapper {
-    Wrapper { name, valued, valued_long: &[], operands }
+    Wrapper { name, valued, valued_long: &[], operands, only_starts: false }
+}
+
+const fn only(wrapper: Wrapper) -> Wrapper {
+    Wrapper { only_starts: true, ..wrapper }
 }
 
 const fn long(wrapper: Wrapper, valued_long: &'static [&'static str]) -> Wrapper {
@@ -97,7 +102,7 @@ const fn long(wrapper: Wrapper, valued_long: &'static [&'static str]) -> Wrapper
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    long(wrapper("env", "uCa", 0), &["--unset", "--chdir", "--argv0"]),
+    only(long(wrapper("env", "uCa", 0), &["--unset", "--chdir", "--argv0"])),
     long(
         wrapper("sudo", "ughpCrtTUDRac", 0),
         &[
@@ -115,17 +120,17 @@ const WRAPPERS: &[Wrapper] = &[
         ],
     ),
     wrapper("doas", "uCa", 0),
-    wrapper("nohup", "", 0),
-    long(wrapper("nice", "n", 0), &["--adjustment"]),
-    long(wrapper("ionice", "cnpPu", 0), &["--class", "--classdata"]),
-    long(wrapper("timeout", "sk", 1), &["--signal", "--kill-after"]),
+    only(wrapper("nohup", "", 0)),
+    only(long(wrapper("nice", "n", 0), &["--adjustment"])),
+    only(long(wrapper("ionice", "cnpPu", 0), &["--class", "--classdata"])),
+    only(long(wrapper("timeout", "sk", 1), &["--signal", "--kill-after"])),
     long(wrapper("xargs", "nILPsdEaJR", 0), &["--max-args", "--max-procs", "--max-chars", "--delimiter", "--arg-file"]),
-    wrapper("command", "", 0),
+    only(wrapper("command", "", 0)),
     wrapper("exec", "a", 0),
-    wrapper("builtin", "", 0),
-    wrapper("noglob", "", 0),
-    long(wrapper("time", "fo", 0), &["--format", "--output"]),
-    long(wrapper("stdbuf", "ioe", 0), &["--input", "--output", "--error"]),
+    only(wrapper("builtin", "", 0)),
+    only(wrapper("noglob", "", 0)),
+    only(long(wrapper("time", "fo", 0), &["--format", "--output"])),
+    only(long(wrapper("stdbuf", "ioe", 0), &["--input", "--output", "--error"])),
     wrapper("setsid", "", 0),
     long(wrapper("watch", "nq", 0), &["--interval", "--equexit"]),
     wrapper("chrt", "TPD", 1),
@@ -167,9 +172,9 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 impl Wrapper {
-    fn runs(&self, words: &[String]) -> Runs {
+    fn runs(&self, words: &[&str]) -> Runs {
         let mut at = 1;
-        while let Some(word) = words.get(at) {
+        while let Some(&word) = words.get(at) {
             let Some(option) = word.strip_prefix('-') else { break };
             if let Some(skip) = (self.name == "env").then(|| split_string(option)).flatten() {
                 let next = skip == word.len() && at + 1 < words.len();
@@ -184,7 +189,7 @@ impl Wrapper {
             }
             at += usize::from(self.next_is_value(word));
         }
-        let own = |at: usize| words.get(at).is_some_and(|word| is_assignment(word));
+        let own = |at: usize| words.get(at).is_some_and(|word| assigned(word).is_some());
         while matches!(self.name, "env" | "sudo" | "doas") && own(at) {
             at += 1;
         }
@@ -192,7 +197,7 @@ impl Wrapper {
         if self.name == "watch" {
             return Runs::script(words, at, words.len());
         }
-        if self.name == "flock" && words.get(at + 1).is_some_and(|word| word == "-c") {
+        if self.name == "flock" && words.get(at + 1) == Some(&"-c") {
             return Runs::script(words, at + 2, at + 3);
         }
         Runs::command(words, at + self.operands)
@@ -242,13 +247,13 @@ const LONG_OF_BASH: &[&str] = &[
 ];
 
 /// The script of `sh -c script`, with any options before and after the `-c`.
-fn shell(words: &[String]) -> Runs {
+fn shell(words: &[&str]) -> Runs {
     let mut at = 1;
     let mut script = false;
-    while let Some(word) = words.get(at) {
+    while let Some(&word) = words.get(at) {
         if !word.starts_with(['-', '+']) {
             // `su root -c …` and `script file -c …` have their options behind an operand.
-            if script || is_shell(&words[0]) {
+            if script || is_shell(words[0]) {
                 break;
             }
             at += 1;
@@ -274,27 +279,22 @@ fn shell(words: &[String]) -> Runs {
     if script { Runs::script(words, at, at + 1) } else { Runs::Nothing }
 }
 
-/// The commands in `find … -exec command ; -exec command +`; none for other programs.
+/// Where the commands are in `find … -exec command ; -exec command +`; none for other programs.
 ///
 /// No part has such an option in it, so a part has no parts.
-pub(super) fn parts_of_find(words: &[String]) -> Vec<&[String]> {
+pub(crate) fn parts_of_find(words: &[&str]) -> Vec<Range<usize>> {
     if words.first().is_none_or(|program| base(program) != "find") {
         return Vec::new();
     }
-    let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
-    let until_end = |part| <[String]>::split(part, |word: &String| word == ";" || word == "+").next();
-    words.split(runs).skip(1).filter_map(until_end).collect()
-}
-
-pub(super) fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    let name = name.split_once('[').map_or(name, |(name, _)| name);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    let runs = |word: &str| matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir");
+    let ends = |word: &str| runs(word) || word == ";" || word == "+";
+    let starts = words.iter().enumerate().filter(|(_, word)| runs(word)).map(|(at, _)| at + 1);
+    starts
+        .map(|start| start..words[start..].iter().position(|word| ends(word)).map_or(words.len(), |at| start + at))
+        .collect()
 }
 
 /// The last part of a program's path.
-pub(super) fn base(program: &str) -> &str {
+pub(crate) fn base(program: &str) -> &str {
     program.rsplit_once('/').map_or(program, |(_, base)| base)
 }
