@@ -205,17 +205,12 @@ fn is_shell(name: &str) -> bool {
 
 /// Returns what a command of a script loads, if that is outside the folder.
 fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String> {
-    let Script { folder, root, .. } = script;
     let (word, rest) = words.split_first()?;
     let Some(name) = word.text.as_deref() else {
         return script.is_elsewhere(word).then(|| "runs a program that is known only when it runs".to_owned());
     };
     let base = name.rsplit('/').next().unwrap_or(name);
-    let is_other = |text: &str| {
-        let path = plain(&root.join(text));
-        path.starts_with(root) && !path.starts_with(folder)
-    };
-    let runs = |text: &str| is_other(text).then(|| format!("runs `{}` of the project", crate::shown(text)));
+    let runs = |text: &str| script.is_other(text).then(|| format!("runs `{}` of the project", crate::shown(text)));
     if name.contains('/')
         && let Some(why) = runs(name)
     {
@@ -232,42 +227,19 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
         ("." | "source", _) if operand.is_some_and(is_stream) => Some(format!("runs what `{base}` reads")),
-        ("." | "source", _) => {
-            operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
-        }
+        ("." | "source", _) => operand
+            .filter(|text| script.is_other(text))
+            .map(|text| format!("sources `{}` of the project", crate::shown(text))),
         ("find", _) => found_by(rest, script, unknown),
         ("flock", _) => {
             // The first operand is the file that is locked.
-            let at = rest.iter().position(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')))?;
-            let inner = rest[at + 1..]
-                .iter()
-                .position(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')))?;
-            loads(&rest[at + 1 + inner..], script, unknown)
+            let of_lock = rest.iter().position(is_operand)?;
+            let inner = rest[of_lock + 1..].iter().position(is_operand)?;
+            loads(&rest[of_lock + 1 + inner..], script, unknown)
         }
         (_, Known::Wrapper)
         | ("xargs" | "parallel" | "sudo" | "doas" | "setsid" | "coproc" | "busybox" | "toybox", _) => {
-            let set = |word: &&Word| {
-                let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
-                name.filter(|name| is_loading(name)).map(sets)
-            };
-            let inner = rest.iter().position(|word| {
-                // `-I{}` is known only when it runs, and an option all the same.
-                let text = word.text.as_deref().or_else(|| script.text.get(word.range.clone())).unwrap_or_default();
-                let is_number = text.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
-                !text.starts_with('-') && !text.contains('=') && !is_number
-            });
-            let before = &rest[..inner.unwrap_or(rest.len())];
-            if let Some(why) = before.iter().find_map(|word| set(&word)) {
-                return Some(why);
-            }
-            if inner.is_none() && base == "parallel" {
-                return Some(format!("runs what `{base}` reads"));
-            }
-            let inner = &rest[inner?..];
-            match code(inner) {
-                Some(Code::Unknown) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
-                _ => loads(inner, script, unknown),
-            }
+            wrapped(base, rest, script, unknown)
         }
         (_, Known::Open) => Some(format!("starts `{base}`, which loads what it finds in the project")),
         (_, Known::Interpreter(Interpreter::Python)) => {
@@ -324,21 +296,42 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
         (_, Known::Unknown) if unknown == Unknown::Loads => {
             Some(format!("is run by `{}`, of which nothing is known", crate::shown(base)))
         }
-        (_, Known::Unknown) => {
-            let texts = rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| !text.starts_with('-'));
-            // A path in a folder that is there may be that of a file to come.
-            let may_be_file = |text: &&str| {
-                let path = root.join(text);
-                path.is_file()
-                    || text.starts_with("./")
-                    || text.contains('/') && path.parent().is_some_and(Path::is_dir)
-            };
-            texts.filter(|text| is_other(text)).find(may_be_file).map(|file| {
-                let file = crate::shown(file);
-                format!("gives `{file}` of the project to `{}`, of which nothing is known", crate::shown(base))
-            })
-        }
+        (_, Known::Unknown) => script.given_file(rest).map(|file| {
+            let file = crate::shown(file);
+            format!("gives `{file}` of the project to `{}`, of which nothing is known", crate::shown(base))
+        }),
         (_, Known::Interpreter(Interpreter::Filter) | Known::Bounded) => None,
+    }
+}
+
+/// Returns whether a word may be an operand.
+fn is_operand(word: &Word) -> bool {
+    word.text.as_deref().is_none_or(|text| !text.starts_with('-'))
+}
+
+/// Returns what the command loads that a program such as `timeout` runs.
+fn wrapped(base: &str, rest: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String> {
+    let set = |word: &Word| {
+        let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
+        name.filter(|name| is_loading(name)).map(sets)
+    };
+    let inner = rest.iter().position(|word| {
+        // `-I{}` is known only when it runs, and an option all the same.
+        let text = word.text.as_deref().or_else(|| script.text.get(word.range.clone())).unwrap_or_default();
+        let is_number = text.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
+        !text.starts_with('-') && !text.contains('=') && !is_number
+    });
+    let before = &rest[..inner.unwrap_or(rest.len())];
+    if let Some(why) = before.iter().find_map(set) {
+        return Some(why);
+    }
+    if inner.is_none() && base == "parallel" {
+        return Some(format!("runs what `{base}` reads"));
+    }
+    let inner = &rest[inner?..];
+    match code(inner) {
+        Some(Code::Unknown) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
+        _ => loads(inner, script, unknown),
     }
 }
 
@@ -348,6 +341,22 @@ fn is_stream(file: &str) -> bool {
 }
 
 impl<'s> Script<'s> {
+    /// Returns whether a path is in the project, outside the folder of the script.
+    fn is_other(self, path: &str) -> bool {
+        let path = plain(&self.root.join(path));
+        path.starts_with(self.root) && !path.starts_with(self.folder)
+    }
+
+    /// Returns the first operand that is a file of the project, or may be one later: its folder is there.
+    fn given_file(self, rest: &[Word]) -> Option<&str> {
+        let operands = rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| !text.starts_with('-'));
+        let may_be_file = |text: &&str| {
+            let path = self.root.join(text);
+            path.is_file() || text.starts_with("./") || text.contains('/') && path.parent().is_some_and(Path::is_dir)
+        };
+        operands.filter(|text| self.is_other(text)).find(may_be_file)
+    }
+
     /// Returns what an interpreter is given, if that is known only when the script runs.
     fn runs_unknown(self, program: &str, rest: &[Word], given: Option<&Word>) -> Option<String> {
         let is_first = || rest.first().zip(given).is_some_and(|(first, given)| std::ptr::eq(first, given));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use globset::GlobBuilder;
 use vertebra::{
     events::ToolAsked,
-    shell::{CommandLine, Completeness},
+    shell::{CommandLine, Completeness, SimpleCommand},
 };
 
 use crate::{
@@ -171,7 +171,7 @@ impl<'a> Subjects<'a> {
 /// Returns whether a command line may write into a file other than `/dev/null`. If it is not read as a whole, every `>` counts,
 /// and so it does with `[[`, which is a program to some shells.
 fn writes(line: &CommandLine) -> bool {
-    let mut redirects = line.commands().iter().flat_map(|command| command.redirects());
+    let mut redirects = line.commands().iter().flat_map(SimpleCommand::redirects);
     redirects.any(|to| to.writes() && to.target().known() != Some("/dev/null"))
         || ((line.completeness() != Completeness::Whole || line.text().contains("[[")) && line.text().contains('>'))
 }
