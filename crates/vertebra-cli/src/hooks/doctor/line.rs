@@ -186,7 +186,7 @@ mod tests {
             ("./a.sh 2>/dev/null || true", "./a.sh ?"),
             ("./a.sh && echo done || exit 0", "./a.sh ?"),
             ("./a.sh; false || true", "./a.sh"),
-            ("./a.sh >out.txt --late", "./a.sh"),
+            ("./a.sh >out.txt --late", "./a.sh | --late"),
             ("./a.sh 2>&1 | cat", "./a.sh"),
             ("./a.sh \\\n --more", "./a.sh | --more"),
             ("cat a | ./b.sh", "cat | a"),
