@@ -61,7 +61,7 @@ fn is_allowed(from: &str, to: &str) -> bool {
         && match from {
             "vertebra-hooks" | "vertebra-macros" | "vertebra-shell" | "vertebra-wake" => false,
             // Its attribute for tools must be a crate of its own: the compiler wants it so. For the reader of command
-            // lines see decision 0028.
+            // lines see decision 0029.
             "vertebra" => ["vertebra-hooks", "vertebra-macros", "vertebra-shell"].contains(&to),
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
             // One policy is hooks and rules: see decision 0009.
