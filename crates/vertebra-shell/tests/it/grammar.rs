@@ -18,8 +18,9 @@ fn names(line: &str) -> Vec<String> {
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("a language of this version");
     let tree = parser.parse(line, None).expect("no deadline");
     let mut found = Vec::new();
-    // The grammar ends a word where a line is continued.
-    if !tree.root_node().has_error() && !line.contains("\\\n") {
+    // The grammar ends a word where a line is continued, and takes `[[` behind `time` for a program.
+    let misread = line.contains("\\\n") || (line.contains("time ") && line.contains("[["));
+    if !tree.root_node().has_error() && !misread {
         collect(tree.root_node(), line, &mut found);
     }
     found

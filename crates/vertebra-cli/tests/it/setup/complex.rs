@@ -18,7 +18,7 @@ fn lines() -> Vec<(&'static str, String)> {
     let nested =
         |open: &str, close: &str, depth: usize| format!("{}touch made{}", open.repeat(depth), close.repeat(depth));
     vec![
-        ("nested braces", format!("echo {}", nested("{a,", "}", 2250))),
+        ("nested braces", format!("echo {}b{}; touch made", "{a,".repeat(2250), "}".repeat(2250))),
         ("repeated braces", format!("echo {}; touch made", "{a,b}".repeat(1800))),
         (
             "many commands",

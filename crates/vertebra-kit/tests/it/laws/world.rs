@@ -276,7 +276,7 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, denied: &str) {
         proceed()
     });
     let told = trace.clone();
-    builder.guard(BeforeToolUse.tool(denied), async move |cx| {
+    builder.guard(BeforeToolUse.tool(denied).optional(), async move |cx| {
         told.add(Event::Denied { call: call(&cx.at, &cx.call.id), args: cx.args.clone() });
         deny("not this tool")
     });
