@@ -26,7 +26,7 @@ pub enum Via {
     Line,
     /// A substitution: `$(…)`, `` `…` ``, `<(…)`, also in a here-document.
     Substitution,
-    /// Another command, which has this one in its words: `sudo rm x`, `find . -exec rm {} +`, `docker exec web ls`.
+    /// Another command, whose arguments contain this one: `sudo rm x`, `find . -exec rm {} +`, `docker exec web ls`.
     Wrapper,
     /// Another command, which reads it as a script: `sh -c '…'`, `eval`, `ssh host '…'`, a here-document for a shell.
     Script,
@@ -90,7 +90,7 @@ impl SimpleCommand {
         self.subshell
     }
 
-    /// The index of the command that runs this one: by a substitution in its words, as a wrapper, or as a script.
+    /// The index of the command that runs this one: by a substitution in its arguments, as a wrapper, or as a script.
     pub fn outer(&self) -> Option<usize> {
         self.outer
     }

@@ -216,7 +216,7 @@ impl Policy {
             listed.extend(order.iter().filter_map(|name| at_point().find(|hook| hook.in_force_as(name))));
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
         }
-        // The points of files that nobody has trusted are not among them.
+        // The points of untrusted files are not among them.
         let known = |hook: &&PolicyHook| self.points().iter().any(|point| point == hook.settings.stand.point);
         listed.extend(self.hooks.iter().filter(|hook| !known(hook)));
         listed

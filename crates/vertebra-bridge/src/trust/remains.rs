@@ -42,7 +42,7 @@ pub(crate) enum By {
 impl Remains {
     /// Returns what is in force of a project with this standing. `store` has the text that was trusted, if there is one.
     pub fn of(project: &Project, standing: &Standing, store: Option<&Store>) -> Self {
-        // What nobody has trusted is not even read: a point that a file declares is kept for as long as the process runs.
+        // An untrusted file is not even read: a point that a file declares is kept for as long as the process runs.
         if matches!(standing, Standing::Empty | Standing::Unknown) {
             return Self::default();
         }

@@ -128,7 +128,7 @@ impl Search<'_> {
 /// only written is left out: a log changes whenever its hook runs.
 fn pieces(line: &str) -> Vec<String> {
     let parsed = parse(line, ParseLimits::default());
-    // A path in a list may contain spaces, and code is no shell. A text with a redirection is a command line.
+    // A path in a list may contain spaces, and code is not a command line. A text with a redirection is a command line.
     let is_line = parsed.commands().iter().any(|command| !command.redirects().is_empty());
     let whole = Some(line).filter(|_| !is_line);
     let documents = parsed.documents().iter().map(|document| document.text.as_str());

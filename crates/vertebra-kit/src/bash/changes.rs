@@ -1,5 +1,5 @@
-//! Which protected files a command changes by itself, as `echo x > .envrc` does. The sandbox would refuse them. So what nobody
-//! can grant is refused before anyone is asked, and for the rest a person is asked at once.
+//! Finds the protected files that a command changes by itself, as `echo x > .envrc` does. The sandbox would refuse these
+//! changes. So what a person cannot grant is refused without a question, and for the rest a person is asked at once.
 
 use std::path::{Path, PathBuf};
 

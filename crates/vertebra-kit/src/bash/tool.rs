@@ -273,9 +273,9 @@ impl BashTool {
 
 /// What a command needs besides what its session may do.
 struct Asked {
-    /// Worktrees beside the folder, which nobody is asked about.
+    /// Worktrees beside the folder, which take no question.
     beside: Granted,
-    /// What git may write in worktrees, which nobody is asked about either. It holds for this command only.
+    /// What git may write in worktrees, without a question as well. It holds for this command only.
     free: Granted,
     wanted: Wanted,
 }

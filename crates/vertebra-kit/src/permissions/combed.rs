@@ -150,7 +150,7 @@ impl Combed {
         self.leave_out = " with `--exclude=NAME`";
         let at =
             |name: &str| words.iter().position(|word| word.starts_with(name) && !word.starts_with("--exclude-dir"));
-        // What none of these options is about is searched, if the first of them leaves something out.
+        // If the first of these options leaves something out, every other file is searched.
         let is_limited = at("--include").is_some_and(|only| at("--exclude").is_none_or(|except| only < except));
         let only = globs(values(words, &["--include"]));
         let except = if only.is_empty() { values(words, &["--exclude"]) } else { Vec::new() };

@@ -116,7 +116,7 @@ pub(super) struct Otherwise<'s> {
     pub(super) lift: Option<&'s Lift>,
     /// Whether to judge as if the call had all the network that it needs.
     pub(super) with_network: bool,
-    /// Whether no sandbox holds the call and nobody looks through its result: another agent makes it.
+    /// Whether another agent makes the call: it runs outside of our sandbox, and its result is not searched.
     pub(super) is_unheld: bool,
 }
 

@@ -6,7 +6,7 @@ use globset::GlobBuilder;
 use vertebra::paths::absolute;
 
 /// Returns the paths that match an absolute pattern, or `None` if this needs more names than are left. With `shows_hidden`, a star
-/// also stands for a dot at the beginning of a name.
+/// also matches a dot at the beginning of a name.
 pub(crate) fn found(pattern: &str, left: &mut usize, shows_hidden: bool) -> Option<Vec<String>> {
     let mut paths = vec!["/".to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {

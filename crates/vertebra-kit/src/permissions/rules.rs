@@ -242,7 +242,7 @@ impl Rules {
         self.explained_to(session, spec, args, working_directory, false)
     }
 
-    /// Judges a call of another agent, whose commands no sandbox of ours holds and whose results nobody looks through.
+    /// Judges a call of another agent: its commands run outside of our sandbox, and its results are not searched.
     ///
     /// May block, because it resolves links and looks for files.
     pub fn explain_unheld(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {

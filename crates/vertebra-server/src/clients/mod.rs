@@ -147,8 +147,8 @@ pub(crate) fn role(role: vertebra::Role) -> Role {
 }
 
 impl Client {
-    /// Registers a hook: in the sessions that it governs, and for those to come. What it is to run before or after is a hook
-    /// of this client, or of somebody who stands in a session already: `others`. It may stand at one of these points.
+    /// Registers a hook: in the sessions that it governs, and for those to come. It may be ordered by hooks
+    /// of this client, and by the hooks that a session already has: `others`. It may be at one of these points.
     pub(crate) fn register(
         self: &Arc<Self>,
         register: Register,

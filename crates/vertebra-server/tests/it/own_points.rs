@@ -43,7 +43,7 @@ async fn deploy(args: Value, invocation: Invocation) -> Result<String, ToolError
     }
 }
 
-/// A tool that fires a point of its own, and a point that a file would declare.
+/// A tool that fires its own point, and a point that a file would declare.
 fn deployer(builder: &mut AgentBuilder) {
     let declared = PointDeclaration {
         name: "BeforeMigration".to_owned(),

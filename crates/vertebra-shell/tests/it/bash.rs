@@ -121,7 +121,7 @@ fn cases() -> u32 {
     std::env::var("VERTEBRA_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60)
 }
 
-/// Lines that were once read in another way than bash reads them.
+/// Lines that were once read differently than bash reads them.
 #[test]
 fn lines_that_were_once_misread_are_read_as_bash_does() {
     for line in SEEDS {

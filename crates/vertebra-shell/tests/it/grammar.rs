@@ -44,7 +44,7 @@ fn a_command_that_a_grammar_finds_is_listed() {
     let check = |line: String| {
         let parsed = parse(&line, ParseLimits::default());
         for name in names(&line) {
-            // What quotes and expansions make of a name is for bash to say. In some places, the grammar takes a keyword for a
+            // Only bash knows the name that quotes and expansions result in. In some places, the grammar takes a keyword for a
             // program.
             if KEYWORDS.contains(&&*name) || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 continue;

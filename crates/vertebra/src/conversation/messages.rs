@@ -157,7 +157,7 @@ impl Messages {
         self.bytes as u64
     }
 
-    /// How many messages from the first `after` has in common with this list, and what stands behind them there.
+    /// Returns how many leading messages `after` shares with this list, and the messages that follow them in `after`.
     pub(crate) fn tail(&self, after: &Self) -> (usize, Vec<Arc<Message>>) {
         let same = |(one, other): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other);
         let common = match self.added(after) {

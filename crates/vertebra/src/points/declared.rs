@@ -1,4 +1,4 @@
-//! Points that a file declares: they have no type of their own, so one type stands for all of them.
+//! Points that a file declares. One Rust type represents all of them.
 
 use std::{
     borrow::Cow,
@@ -118,7 +118,7 @@ fn sample_of(info: &PointInfo) -> Value {
     own.map(|attribute| (attribute.key.to_owned(), Value::from(attribute.key))).collect::<Map<_, _>>().into()
 }
 
-/// The event of a declared point: its fields are what whoever fires it gives.
+/// The event of a declared point. Its fields come from the caller that fires it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DeclaredEvent {
     #[serde(flatten)]

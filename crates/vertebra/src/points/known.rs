@@ -86,7 +86,7 @@ pub enum PointError {
     },
 }
 
-/// There is no point of this name.
+/// No point has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown point `{name}`; {}", meant(.nearest.as_deref(), .known))]
 pub struct UnknownPoint {

@@ -109,7 +109,7 @@ impl Run {
     ) {
         let Inside { asked, used, moved } = tape.leave_call(self.place(), call_id, until);
         for change in moved {
-            // What was used is counted below, and by the run itself.
+            // Usage is counted below, and by the run itself.
             let (usage, steps, tool_calls) = (state.usage(), state.steps(), state.tool_calls());
             let change = StateChange { usage, steps, tool_calls, recent_tools: None, ..change };
             if let Err(problem) = change.apply(state) {

@@ -61,7 +61,7 @@ pub(crate) async fn use_tools(
     };
     let results = match &*calls {
         [call] => vec![use_tool(run, &floor, 0, call).await],
-        // Each in a box, because whoever takes a result out moves all that was kept for it.
+        // Each in a box, because taking a result out moves everything that is kept for it.
         calls => {
             join_all(calls.iter().enumerate().map(|(index, call)| Box::pin(use_tool(run, &floor, index, call)))).await
         }
@@ -350,7 +350,7 @@ async fn use_once(
     let name: Arc<str> = key.as_str().into();
     turn.start(Work { key: name.clone(), children })?;
     run.tell(|| News::ToolBegan { call: asked.call.clone() });
-    // Agents that work for it may ask a person, and that time is nobody's work.
+    // Agents that work for it may ask a person, and the wait does not count as work.
     let clock = || if spec.delegates { run.budget().active(&**run.clock()) } else { run.clock().elapsed() };
     let began = clock();
     let invocation = invoked(name).approved_for(approved);

@@ -23,7 +23,7 @@ struct Shared {
 }
 
 impl Clone for Shared {
-    /// Whoever copies the arguments changes them, so the copy has no digest and no parsed lines.
+    /// Arguments are copied to be changed, so the copy has no digest and no parsed lines.
     fn clone(&self) -> Self {
         self.map.clone().into()
     }

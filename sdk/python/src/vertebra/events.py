@@ -280,7 +280,7 @@ class ShouldContinueEvent(_At):
 
 
 class OutputEvent(_At):
-    """The run has its final answer, and nobody has received it."""
+    """The run has its final answer, which has not left it yet."""
 
     text: str
     stop: Stop

@@ -27,7 +27,7 @@ export class OwnPoint<E extends object = Fields> {
   readonly verdicts: readonly VerdictWord[];
   /** The fields that hooks may change. */
   readonly change: readonly string[];
-  /** The type of its events. There is no value. */
+  /** The type of its events. It exists for the compiler only. */
   declare readonly event?: E;
 
   /** @internal */

@@ -1,4 +1,4 @@
-//! Two commands that work in one folder at the same time, each with a supervisor of its own. One of them may make the folder a
+//! Handles two commands that work in one folder at the same time, each with its own supervisor. One of them may make the folder a
 //! git directory (by a `HEAD`) while the other puts into it what would make git start a program, and each of the two changes
 //! is harmless by itself.
 //!
